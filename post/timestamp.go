@@ -1,0 +1,98 @@
+package post
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// stampLayout is YYYYMMDDHHMMSS, always UTC (sr_post(7), THE FIRST LINE).
+const stampLayout = "20060102150405"
+
+// A Timestamp is an instant together with the text it was received as, so that
+// a hop sends on exactly what came in. The zero value is no time.
+type Timestamp struct {
+	t    time.Time
+	text string
+}
+
+// At is the timestamp of t.
+func At(t time.Time) Timestamp { return Timestamp{t: t.UTC()} }
+
+// Time is the instant, in UTC, to the nanosecond.
+func (s Timestamp) Time() time.Time { return s.t }
+
+// IsZero reports whether there is no time.
+func (s Timestamp) IsZero() bool { return s.t.IsZero() }
+
+// String is the wire form: fourteen digits, a dot, and at least one more.
+func (s Timestamp) String() string {
+	if s.text != "" {
+		return s.text
+	}
+	return FormatTime(s.t)
+}
+
+// FormatTime writes t as every peer reads it: YYYYMMDDHHMMSS, a dot, and two to
+// nine digits of the second.
+func FormatTime(t time.Time) string {
+	b := t.UTC().AppendFormat(make([]byte, 0, 24), stampLayout+".000000000")
+	for n := 0; n < 7 && b[len(b)-1] == '0'; n++ {
+		b = b[:len(b)-1]
+	}
+	return string(b)
+}
+
+// ParseTimestamp reads a date stamp as living peers write it: with or without
+// fraction, without seconds (sr_post(7), EXAMPLE), with a T before the hours,
+// or with an exponent left behind the fraction, which is ignored.
+func ParseTimestamp(s string) (Timestamp, error) {
+	bad := func() (Timestamp, error) { return Timestamp{}, fmt.Errorf("bad date stamp %.40q", s) }
+	whole, frac, dotted := strings.Cut(s, ".")
+	strict := len(whole) == 14 && dotted && frac != "" && len(frac) <= 30
+	if len(whole) > 8 && whole[8] == 'T' {
+		whole, strict = whole[:8]+whole[9:], false
+	}
+	if i := strings.IndexAny(frac, "eE"); i >= 0 {
+		frac, strict = frac[:i], false
+	}
+	if !digits(whole) || !digits(frac) {
+		return bad()
+	}
+	switch len(whole) {
+	case 14:
+	case 12:
+		whole, strict = whole+"00", false
+	default:
+		return bad()
+	}
+	t, err := time.Parse(stampLayout, whole)
+	if err != nil {
+		return bad()
+	}
+	st := At(t.Add(fraction(frac)))
+	if strict {
+		st.text = s
+	}
+	return st, nil
+}
+
+// fraction reads decimal digits as parts of a second; past nine they are cut.
+func fraction(digits string) time.Duration {
+	var ns time.Duration
+	unit := time.Second / 10
+	for i := 0; i < len(digits) && unit > 0; i++ {
+		ns += time.Duration(digits[i]-'0') * unit
+		unit /= 10
+	}
+	return ns
+}
+
+func digits(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
