@@ -35,7 +35,7 @@ type Fingerprint struct {
 // ParseSum reads the header "sum". It accepts what peers send without comma, such as R.
 func ParseSum(s string) (Fingerprint, error) {
 	method, value, _ := strings.Cut(s, ",")
-	if method == "" || len(s) > MaxHeader || !printable(s) {
+	if method == "" || len(method)+1+len(value) > MaxHeader || !printable(s) {
 		return Fingerprint{}, fmt.Errorf("bad sum %.80q", s)
 	}
 	return Fingerprint{method, value}, nil

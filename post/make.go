@@ -72,11 +72,15 @@ func (m *Maker) Removal(p string, now time.Time) (*Announcement, error) {
 	return a, nil
 }
 
-// Rel is the relpath of the absolute path p: without BaseDir when p lies below it.
+// Rel is the relpath of the absolute path p: without BaseDir when p lies below it, "" for
+// BaseDir itself.
 func (m *Maker) Rel(p string) string {
 	base := strings.TrimRight(m.BaseDir, "/")
 	if base == "" {
 		return p
+	}
+	if p == base {
+		return ""
 	}
 	if rest, ok := strings.CutPrefix(p, base+"/"); ok {
 		return strings.TrimLeft(rest, "/")

@@ -94,13 +94,20 @@ func joinURL(s, rel string) string {
 	return strings.TrimRight(escapePath(s), "/") + "/" + strings.TrimPrefix(u.EscapedPath(), "./")
 }
 
-// baseName is the file name a URL or path ends in, decoded where that leaves a name.
+// baseName is the file name a URL or path ends in, decoded where that leaves a
+// name; "" when it ends in a slash or names only a host.
 func baseName(source string) string {
-	if i := strings.IndexAny(source, "?"); i >= 0 && strings.Contains(source, "://") {
-		source = source[:i]
+	_, rest, isURL := strings.Cut(source, "://")
+	if !isURL {
+		return path.Base(source)
 	}
-	name := path.Base(source)
-	if plain, err := url.PathUnescape(name); err == nil && strings.Contains(source, "://") && !strings.ContainsAny(plain, "/\x00") {
+	rest, _, _ = strings.Cut(rest, "?")
+	i := strings.LastIndexByte(rest, '/')
+	if i < 0 {
+		return ""
+	}
+	name := rest[i+1:]
+	if plain, err := url.PathUnescape(name); err == nil && !strings.ContainsAny(plain, "/\x00") {
 		return plain
 	}
 	return name
@@ -113,6 +120,9 @@ func (a *Announcement) destination(rel, name string) (string, error) {
 		rel = n
 	}
 	if strings.HasSuffix(rel, "/") {
+		if name == "" {
+			return "", fmt.Errorf("%w: %.80q has no file name", ErrDestination, rel)
+		}
 		rel += name
 	}
 	return Within(rel)
