@@ -54,6 +54,10 @@ func unescapePath(s string) string {
 	return strings.NewReplacer("%20", " ", "%23", "#", "%09", "\t", "%0A", "\n", "%0a", "\n", "%0D", "\r", "%0d", "\r").Replace(s)
 }
 
+// Text is srcpath and relpath as they stand on the first line, without the
+// blank between: what accept and reject patterns are matched against.
+func (a *Announcement) Text() string { return escapePath(a.Base) + escapePath(a.Path) }
+
 // exactPath is the value of HeaderExactPath for p, or "" when the first line
 // carries p as it is.
 func exactPath(p string) (string, error) {
