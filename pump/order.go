@@ -1,0 +1,151 @@
+package pump
+
+import (
+	"path"
+	"strings"
+	"sync"
+	"time"
+
+	"srpump/post"
+)
+
+// An order serialises work over the paths it touches, in arrival order
+// (sr_subscribe(1), ORDER). Work on a file excludes other work on it and waits for a
+// removal of one of its directories; a removal excludes everything below.
+type order struct {
+	mu      sync.Mutex
+	lanes   map[string]*lane
+	started recent // path → time of the newest announcement worked on
+}
+
+func newOrder() *order { return &order{lanes: make(map[string]*lane)} }
+
+// A turn is one piece of work waiting for, or having, its paths to itself.
+type turn struct {
+	waits  int
+	claims []*claim
+	run    func()
+}
+
+// A lane is the work queued on one path: groups that share it, one after another.
+type lane struct{ groups []*claim }
+
+// A claim is one group of a lane: one turn alone, or several that only pass
+// through the directory.
+type claim struct {
+	path    string
+	shared  bool
+	members int
+	waiting []*turn
+}
+
+// enter queues work that touches the paths, all below root; alone of them are kept from
+// everything below as well. run is called, by enter or by a leave, once the work may
+// begin; it must not block.
+func (o *order) enter(root string, paths []string, run func()) *turn {
+	t := &turn{run: run}
+	o.mu.Lock()
+	for _, p := range paths {
+		o.claim(t, root+"\x00"+p, false)
+	}
+	for _, p := range paths {
+		for d := path.Dir(p); d != "." && d != "/"; d = path.Dir(d) {
+			o.claim(t, root+"\x00"+d, true)
+		}
+	}
+	ready := t.waits == 0
+	o.mu.Unlock()
+	if ready {
+		run()
+	}
+	return t
+}
+
+// claim joins the last group of the lane or opens one. What a turn has claimed already
+// (a directory two of its paths lie in) it does not claim again; the paths
+// themselves come first.
+func (o *order) claim(t *turn, key string, shared bool) {
+	for _, c := range t.claims {
+		if c.path == key {
+			return
+		}
+	}
+	l := o.lanes[key]
+	if l == nil {
+		l = &lane{}
+		o.lanes[key] = l
+	}
+	var c *claim
+	if n := len(l.groups); n > 0 && shared && l.groups[n-1].shared {
+		c = l.groups[n-1]
+	} else {
+		c = &claim{path: key, shared: shared}
+		l.groups = append(l.groups, c)
+	}
+	c.members++
+	t.claims = append(t.claims, c)
+	if l.groups[0] != c {
+		c.waiting = append(c.waiting, t)
+		t.waits++
+	}
+}
+
+// leave ends a turn; what waited for it may begin.
+func (o *order) leave(t *turn) {
+	var ready []*turn
+	o.mu.Lock()
+	for _, c := range t.claims {
+		if c.members--; c.members > 0 {
+			continue
+		}
+		l := o.lanes[c.path]
+		l.groups = l.groups[1:]
+		if len(l.groups) == 0 {
+			delete(o.lanes, c.path)
+			continue
+		}
+		next := l.groups[0]
+		for _, w := range next.waiting {
+			if w.waits--; w.waits == 0 {
+				ready = append(ready, w)
+			}
+		}
+		next.waiting = nil
+	}
+	o.mu.Unlock()
+	for _, w := range ready {
+		w.run()
+	}
+}
+
+// supersedes records that an announcement made at t is about to be worked on. It
+// is false when a newer one of the same path was already.
+func (o *order) supersedes(full string, t post.Timestamp) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if last, ok := o.started.get(full); ok && t.Time().Before(last) {
+		return false
+	}
+	o.started.put(full, t.Time())
+	return true
+}
+
+// recent is a map that forgets: at least its latest half entries are known.
+type recent struct{ young, old map[string]time.Time }
+
+const recentHalf = 50_000
+
+func (r *recent) get(k string) (time.Time, bool) {
+	if t, ok := r.young[k]; ok {
+		return t, true
+	}
+	t, ok := r.old[k]
+	return t, ok
+}
+
+func (r *recent) put(k string, t time.Time) {
+	if r.young == nil || len(r.young) >= recentHalf {
+		r.old, r.young = r.young, make(map[string]time.Time)
+	}
+	r.young[strings.Clone(k)] = t
+}

@@ -1,0 +1,129 @@
+package pump
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"srpump/post"
+)
+
+// Work on one path runs in arrival order; work on others does not wait; a
+// directory's removal waits for what is below and holds up what comes after.
+func TestOrder(t *testing.T) {
+	o := newOrder()
+	var log []string
+	enter := func(name string, paths ...string) *turn {
+		return o.enter("/d", paths, func() { log = append(log, name) })
+	}
+	a1 := enter("a1", "x/a")
+	a2 := enter("a2", "x/a")
+	b := enter("b", "x/b")
+	rm := enter("rm", "x")
+	c := enter("c", "x/c")
+	y := enter("y", "y/a")
+	want := func(w string) {
+		t.Helper()
+		if got := strings.Join(log, " "); got != w {
+			t.Fatalf("ran %q, want %q", got, w)
+		}
+	}
+	want("a1 b y")
+	o.leave(a1)
+	want("a1 b y a2")
+	o.leave(b)
+	o.leave(a2)
+	want("a1 b y a2 rm")
+	o.leave(rm)
+	want("a1 b y a2 rm c")
+	o.leave(c)
+	o.leave(y)
+	if len(o.lanes) != 0 {
+		t.Errorf("%d lanes left", len(o.lanes))
+	}
+}
+
+// Whatever touches whatever: no two conflicting pieces run at once, conflicting ones run in
+// arrival order, and everything runs.
+func TestOrderProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := newOrder()
+		paths := []string{"a", "a/b", "a/b/c", "a/b/d", "e", "e/f", "a/g"}
+		type piece struct {
+			n     int
+			paths []string
+		}
+		var all, running []piece
+		turns := map[int]*turn{}
+		started, done := map[int]bool{}, map[int]bool{}
+		begin := func(p piece) {
+			for _, r := range running {
+				if conflict(r.paths, p.paths) {
+					t.Fatalf("%v runs beside %v", p, r)
+				}
+			}
+			for _, q := range all[:p.n] {
+				if conflict(q.paths, p.paths) && !done[q.n] {
+					t.Fatalf("%v ran before %v", p, q)
+				}
+			}
+			started[p.n] = true
+			running = append(running, p)
+		}
+		finish := func() {
+			i := rapid.IntRange(0, len(running)-1).Draw(t, "which")
+			p := running[i]
+			running = slices.Delete(running, i, i+1)
+			done[p.n] = true
+			o.leave(turns[p.n])
+		}
+		n := rapid.IntRange(1, 30).Draw(t, "n")
+		for i := range n {
+			p := piece{i, rapid.SliceOfNDistinct(rapid.SampledFrom(paths), 1, 2, rapid.ID[string]).Draw(t, "paths")}
+			all = append(all, p)
+			turns[i] = o.enter("/d", p.paths, func() { begin(p) })
+			for len(running) > 0 && rapid.Bool().Draw(t, "finish") {
+				finish()
+			}
+		}
+		for len(running) > 0 {
+			finish()
+		}
+		if len(started) != n || len(o.lanes) != 0 {
+			t.Fatalf("%d of %d ran, %d lanes left", len(started), n, len(o.lanes))
+		}
+	})
+}
+
+// conflict: a path in common, or one above the other.
+func conflict(p, q []string) bool {
+	return slices.ContainsFunc(p, func(x string) bool {
+		return slices.ContainsFunc(q, func(y string) bool {
+			return x == y || strings.HasPrefix(x, y+"/") || strings.HasPrefix(y, x+"/")
+		})
+	})
+}
+
+// Nothing older than what a path last received goes after it.
+func TestSupersedes(t *testing.T) {
+	o := newOrder()
+	at := func(s int64) post.Timestamp { return post.At(time.Unix(s, 0)) }
+	for _, c := range []struct {
+		at   int64
+		want bool
+	}{{5, true}, {5, true}, {4, false}, {6, true}, {5, false}} {
+		if got := o.supersedes("/d/x", at(c.at)); got != c.want {
+			t.Errorf("at %d: %v", c.at, got)
+		}
+	}
+	for i := range 3 * recentHalf {
+		o.supersedes(fmt.Sprint(i), at(1))
+	}
+	if n := len(o.started.young) + len(o.started.old); n > 2*recentHalf {
+		t.Errorf("%d paths remembered", n)
+	}
+}

@@ -1,0 +1,98 @@
+package pump
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/dlclark/regexp2"
+
+	"srpump/post"
+	"srpump/pump/config"
+)
+
+// patternTime bounds one match of a pattern that needs backtracking.
+const patternTime = time.Second
+
+// A Rules is the accept and reject lines of one configuration, in order; the
+// first that matches decides (sr_options(5), accept).
+type Rules struct {
+	rules   []rule
+	final   config.Capture // in force at the end of the configuration
+	unmatch bool           // take what no rule matches
+}
+
+type rule struct {
+	config.Rule
+	match matcher
+}
+
+// A matcher returns the capture groups of a match at the start of the text, or nil.
+type matcher func(text string) []string
+
+// NewRules compiles the rules of a configuration. The error names the line and
+// the pattern.
+func NewRules(rules []config.Rule, final config.Capture, unmatch bool) (*Rules, error) {
+	rs := &Rules{final: final, unmatch: unmatch}
+	for _, r := range rules {
+		m, err := compile(r.Pattern)
+		if err != nil {
+			return nil, fmt.Errorf("cannot use pattern %q (%s:%d): %w", r.Pattern, r.File, r.Line, err)
+		}
+		rs.rules = append(rs.rules, rule{r, m})
+	}
+	return rs, nil
+}
+
+// compile anchors the pattern at the start only, as all peers do. What RE2 cannot
+// hold (look-around, back-references) goes to an engine that can, with a time limit.
+func compile(pattern string) (matcher, error) {
+	re, err := regexp.Compile(`^(?:` + pattern + `)`)
+	if err == nil {
+		return re.FindStringSubmatch, nil
+	}
+	back, backErr := regexp2.Compile(`^(?:`+pattern+`)`, regexp2.None)
+	if backErr != nil {
+		return nil, err
+	}
+	back.MatchTimeout = patternTime
+	return func(text string) []string { return backtrack(back, text) }, nil
+}
+
+func backtrack(re *regexp2.Regexp, text string) []string {
+	m, err := re.FindStringMatch(text)
+	if err != nil || m == nil {
+		return nil
+	}
+	var groups []string
+	for _, g := range m.Groups() {
+		groups = append(groups, g.String())
+	}
+	return groups
+}
+
+// A Choice is what the rules decided for one announcement.
+type Choice struct {
+	Accept     bool
+	Capture    config.Capture // placement in force at the deciding line
+	FileOption string
+	Groups     []string // of the deciding pattern: 1 is the first group
+	Line       string   // file:line of the deciding rule; empty when none matched
+}
+
+// Choose decides about an announcement: its srcpath and relpath, as they stand
+// on the first line, against each pattern in turn.
+func (rs *Rules) Choose(a *post.Announcement) Choice {
+	text := a.Text()
+	if ext := a.Header("sundew_extension"); ext != "" && !strings.Contains(a.Path, ":") {
+		text += ":" + ext
+	}
+	for i := range rs.rules {
+		r := &rs.rules[i]
+		if groups := r.match(text); groups != nil {
+			return Choice{r.Accept, r.Capture, r.FileOption, groups, fmt.Sprintf("%s:%d", r.File, r.Line)}
+		}
+	}
+	return Choice{Accept: rs.unmatch, Capture: rs.final}
+}
