@@ -106,7 +106,7 @@ func (e *env) name(kind string) string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.count++
-	name := strings.Join([]string{"bt", kind, e.id, string(rune('a' + e.count%26))}, "_")
+	name := strings.Join([]string{"bt", kind, e.id, itoa(e.count)}, "_")
 	switch kind {
 	case "q":
 		e.queues = append(e.queues, name)

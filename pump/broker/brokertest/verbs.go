@@ -169,10 +169,10 @@ func (e *env) ready(queue string) int {
 func (e *env) exists(queue string) bool {
 	e.Helper()
 	_, err := e.conn.DeclareQueue(e.ctx, broker.Queue{Name: queue, Passive: true})
-	if err != nil && !errors.Is(err, broker.ErrNotFound) {
+	if err != nil && !errors.Is(err, broker.ErrNotFound) && !errors.Is(err, broker.ErrLocked) {
 		e.Fatal(err)
 	}
-	return err == nil
+	return !errors.Is(err, broker.ErrNotFound)
 }
 
 // wants requires an error of one kind, in the form an operator can use.
