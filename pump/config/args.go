@@ -22,8 +22,8 @@ import (
 // are kept under their name and have a value only as "-name=value".
 //
 // The error holds every mistake found (errors.Join).
-func NormalizeArgs(preset Preset, argv []string) (words [][]string, rest []string, err error) {
-	n := normalizer{index: newIndex(), preset: preset, argv: argv}
+func NormalizeArgs(argv []string) (words [][]string, rest []string, err error) {
+	n := normalizer{index: newIndex(), argv: argv}
 	var errs []error
 	for len(n.argv) > 0 {
 		word := n.next()
@@ -46,9 +46,8 @@ func NormalizeArgs(preset Preset, argv []string) (words [][]string, rest []strin
 }
 
 type normalizer struct {
-	index  *index
-	preset Preset
-	argv   []string
+	index *index
+	argv  []string
 }
 
 func (n *normalizer) next() string {

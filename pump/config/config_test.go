@@ -50,7 +50,7 @@ func (h *house) write(name string, lines ...string) string {
 // first argument that is no option for its name.
 func (h *house) load(preset config.Preset, argv ...string) (*config.Config, []config.Problem) {
 	h.t.Helper()
-	words, rest, err := config.NormalizeArgs(preset, argv)
+	words, rest, err := config.NormalizeArgs(argv)
 	if err != nil {
 		h.t.Fatal(err)
 	}

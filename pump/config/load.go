@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 )
 
 // Request says what to load.
@@ -12,6 +14,9 @@ type Request struct {
 	Preset    Preset     // exactly one
 	ConfigArg string     // name or path of the configuration; empty takes the last "config" of Args, or none
 	Args      [][]string // options of the command line, from NormalizeArgs
+	// Paths are arguments to add to the option path as they are: no ${...} in
+	// a file's name is replaced.
+	Paths []string
 }
 
 // Config is all that files and command line say.
@@ -53,39 +58,49 @@ const nameless = "default"
 // returns a Config with whatever could be understood; Failed tells whether
 // the problems forbid using it.
 func Load(req Request) (*Config, []Problem) {
-	path, name, err := req.locate()
+	if err := req.Env.check(); err != nil {
+		p := newParser(req.Env, req.Preset, nameless)
+		p.fail("", err.Error(), "")
+		return p.config(""), p.problems
+	}
+	arg, args := req.configArg()
+	path, name, err := req.locate(arg)
 	p := newParser(req.Env, req.Preset, name)
 	if err != nil {
 		p.fail("", err.Error(), "")
 	}
-	p.pin(req.Args)
+	p.pin(args)
 	for _, shared := range []string{"default.conf", "admin.conf", req.Preset.String() + ".conf"} {
 		p.readFile(filepath.Join(req.Env.ConfigDir(), shared), false)
 	}
 	p.insist()
-	p.commandLine(req.Args)
-	p.file = ""
+	p.commandLine(args)
 	if path != "" {
 		p.readFile(path, true)
 	}
-	p.finish()
+	p.finish(req.Paths)
 	c := p.config(path)
 	credentials, problems := LoadCredentials(filepath.Join(req.Env.ConfigDir(), "credentials.conf"))
 	c.Credentials = credentials
 	return c, append(p.problems, problems...)
 }
 
-// locate finds the configuration; no argument at all means there is none.
-func (req Request) locate() (path, name string, err error) {
-	if err := req.Env.check(); err != nil {
-		return "", nameless, err
+// configArg takes the last "config" out of the options when no argument names
+// the configuration; any other is an include.
+func (req Request) configArg() (arg string, args [][]string) {
+	if req.ConfigArg != "" {
+		return req.ConfigArg, req.Args
 	}
-	arg := req.ConfigArg
-	for _, words := range req.Args {
-		if words[0] == "config" && len(words) > 1 && req.ConfigArg == "" {
-			arg = words[1]
+	for i := len(req.Args) - 1; i >= 0; i-- {
+		if words := req.Args[i]; words[0] == "config" && len(words) > 1 {
+			return words[1], slices.Concat(req.Args[:i], req.Args[i+1:])
 		}
 	}
+	return "", req.Args
+}
+
+// locate finds the configuration; no argument at all means there is none.
+func (req Request) locate(arg string) (path, name string, err error) {
 	if arg == "" {
 		return "", nameless, nil
 	}
@@ -104,7 +119,7 @@ func newParser(env Env, preset Preset, name string) *parser {
 		env: env, name: name, component: filepath.Join(env.ConfigDir(), preset.String()),
 		values:  newValues(preset),
 		unknown: make(map[string][]string), environ: make(map[string]string),
-		pinned: make(map[string]bool), below: make(map[string]setting), added: make(map[string][]string),
+		pinned: make(map[string]setting), below: make(map[string]setting), added: make(map[string][]string),
 	}
 }
 
@@ -112,20 +127,18 @@ func newParser(env Env, preset Preset, name string) *parser {
 // files cannot change (Option.Fixed). People rely on a "mirror off" for all
 // leaving sr_sarra as it is; in the component's own file it is worth a word.
 func (p *parser) insist() {
-	settings := p.values.set
 	for i := range p.values.index.rows {
 		o := &p.values.index.rows[i]
 		if _, ok := o.override(p.values.preset); !o.Fixed || !ok {
 			continue
 		}
-		said, ok := settings[o.Name]
-		if p.pinned[o.Name] {
-			said, ok = p.below[o.Name]
-			delete(p.below, o.Name)
-		} else {
-			delete(settings, o.Name)
+		settings := p.values.set
+		if _, pinned := p.pinned[o.Name]; pinned {
+			settings = p.below
 		}
-		if ok && said.origin != OriginDefault && p.isComponentFile(said.origin) {
+		said, ok := settings[o.Name]
+		delete(settings, o.Name)
+		if ok && p.isComponentFile(said.origin) {
 			p.warn(o.Name, fmt.Sprintf("%s: option %q has no effect here", said.origin, o.Name),
 				fmt.Sprintf("%s insists on its own; set it in the configuration itself", p.values.preset.Program()))
 		}
@@ -134,11 +147,14 @@ func (p *parser) insist() {
 
 func (p *parser) isComponentFile(origin string) bool {
 	file := filepath.Join(p.env.ConfigDir(), p.values.preset.String()+".conf") + ":"
-	return len(origin) > len(file) && origin[:len(file)] == file
+	return strings.HasPrefix(origin, file)
 }
 
 // finish adds the lists of the command line and settles how strict to be.
-func (p *parser) finish() {
+func (p *parser) finish(paths []string) {
+	if len(paths) > 0 {
+		p.added["path"] = append(p.added["path"], paths...)
+	}
 	for name, items := range p.added {
 		o, _ := p.values.index.find(name)
 		p.append(o, items, CommandLine)

@@ -31,9 +31,8 @@ func (c *Credentials) Lookup(raw string) (Credential, error) {
 
 // Broker completes the URL of a broker. Besides the rules of Lookup, entries
 // must be of the same vhost, and a URL without a user is taken for
-// anonymous:anonymous. A poster without a user gets, in this order, the first
-// entry for that broker, anonymous if listed, or guest:guest ("The default is
-// the guest account", sr_post(7)).
+// anonymous:anonymous. A poster without a user gets the first entry for that
+// broker, or guest:guest, because sr_post(7) has posters default to guest.
 func (c *Credentials) Broker(raw string, poster bool) (Credential, error) {
 	want, err := parseAddress(raw)
 	if err != nil {

@@ -4,8 +4,12 @@ import "strings"
 
 // nearest returns the option an unknown name was most likely meant to be, or
 // "". Two letters may be wrong, missing, surplus or swapped in a long name,
-// one in a name of four or five; shorter ones have too many neighbours.
+// one in a name of four or five; shorter ones have too many neighbours, and so
+// have the names of hooks (do_download, on_file).
 func (x *index) nearest(name string) string {
+	if strings.HasPrefix(name, "do_") || strings.HasPrefix(name, "on_") {
+		return ""
+	}
 	name = strings.ToLower(strings.ReplaceAll(bareName(name), "-", "_"))
 	best, least := "", 3
 	for i := range x.rows {

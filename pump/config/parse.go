@@ -22,7 +22,8 @@ type parser struct {
 	problems []Problem
 
 	fromCommandLine bool
-	pinned          map[string]bool     // scalars of the command line
+	inOrder         bool                // between the first and the last word of the command line
+	pinned          map[string]setting  // scalars of the command line
 	below           map[string]setting  // what files say of pinned ones
 	added           map[string][]string // list items of the command line
 
@@ -42,6 +43,9 @@ func (p *parser) feed(words []string) {
 	if o.CommandOnly && !p.fromCommandLine {
 		p.fail(o.Name, fmt.Sprintf("option %q is for the command line only", o.Name), "")
 		return
+	}
+	if p.fromCommandLine && !o.Applies(p.values.preset) {
+		p.warn(o.Name, fmt.Sprintf("option %q has no effect on %s", o.Name, p.values.preset.Program()), "")
 	}
 	values := p.expandAll(o, words[1:])
 	switch o.Kind {
@@ -89,7 +93,9 @@ func (p *parser) assign(o *Option, words []string) {
 
 func (p *parser) assignParsed(o *Option, value parsed) {
 	s := setting{parsed: value, origin: p.origin()}
-	if p.pinned[o.Name] && !p.fromCommandLine {
+	if p.fromCommandLine {
+		p.pinned[o.Name] = s
+	} else if _, pinned := p.pinned[o.Name]; pinned && !p.inOrder {
 		p.below[o.Name] = s
 		return
 	}
@@ -136,12 +142,12 @@ func (p *parser) declareVariable(words []string) bool {
 // feedUnknown refuses what looks like a slip of the finger and keeps the rest
 // for hooks.
 func (p *parser) feedUnknown(name string, words []string) {
-	text, hint := p.values.index.explainUnknown(name)
-	if hint != "" || name == "" {
-		p.fail(name, text, hint)
-		return
-	}
 	if _, known := p.unknown[name]; !known {
+		text, hint := p.values.index.explainUnknown(name)
+		if hint != "" || name == "" {
+			p.fail(name, text, hint)
+			return
+		}
 		p.report(Problem{Option: name, Text: text, Hint: "it is kept for hooks as SR_OPT_" + name, Severity: Warning, unknown: true})
 	}
 	for i, w := range words {
@@ -180,10 +186,8 @@ func (p *parser) pin(args [][]string) {
 			scout.feed(words)
 		}
 	}
-	for name, s := range scout.values.set {
-		p.values.set[name] = s
-		p.pinned[name] = true
-	}
+	p.pinned = scout.pinned
+	maps.Copy(p.values.set, p.pinned)
 }
 
 // commandLine takes the command line in its order, on top of what the shared
@@ -193,14 +197,12 @@ func (p *parser) commandLine(args [][]string) {
 		delete(p.values.set, name)
 	}
 	maps.Copy(p.values.set, p.below)
-	p.file, p.line, p.fromCommandLine = CommandLine, 0, true
+	p.file, p.line, p.fromCommandLine, p.inOrder = CommandLine, 0, true, true
 	for _, words := range args {
-		if o, ok := p.values.index.find(words[0]); ok && o.Name == "config" {
-			continue
-		}
 		p.feed(words)
 	}
-	p.fromCommandLine = false
+	p.file, p.fromCommandLine, p.inOrder = "", false, false
+	maps.Copy(p.values.set, p.pinned)
 }
 
 func (p *parser) origin() string {

@@ -2,6 +2,9 @@ package config
 
 func brokerRows() []Option {
 	return []Option{
+		{Name: "admin", Kind: KindURL, Arg: "url",
+			Section: SectionBroker, For: pumps,
+			Help: "the broker as its administrator; for the administrator's commands"},
 		{Name: "allow_loop", Kind: KindBool, Default: "off",
 			Section: SectionBroker, For: consumers,
 			Help: "allow to consume and publish one exchange of one broker, refused otherwise"},
@@ -27,6 +30,9 @@ func brokerRows() []Option {
 		{Name: "expire", Aliases: []string{"expiry"}, Kind: KindDuration, Arg: "duration|none", Default: "1d", Low: "300",
 			Section: SectionBroker, For: consumers,
 			Help: "how long a queue lives unread"},
+		{Name: "manager", Aliases: []string{"feeder"}, Kind: KindURL, Arg: "url",
+			Section: SectionBroker, For: consumers,
+			Help: "the broker as the pump's own user, for components that are given no other"},
 		{Name: "message_ttl", Kind: KindDuration, Arg: "duration|none", Default: "none", Low: "300",
 			Section: SectionBroker, For: pumps,
 			Help: "how long an announcement may wait in a queue"},

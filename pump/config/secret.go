@@ -42,8 +42,9 @@ func Redact(raw string) string {
 		if u.User == nil {
 			return raw
 		}
-		authority, _, _ := strings.Cut(tail, "/")
-		end = strings.LastIndexByte(authority, '@')
+		if stop := strings.IndexAny(tail, "/?#"); stop >= 0 {
+			end = strings.LastIndexByte(tail[:stop], '@')
+		}
 	}
 	if end < 0 {
 		return raw

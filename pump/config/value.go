@@ -223,6 +223,9 @@ func (o *Option) parseList(words []string) (parsed, error) {
 		}
 		items[i] = item
 	}
+	if len(items) == 0 && !strings.EqualFold(p.text, "none") {
+		return parsed{}, errors.New("needs a value")
+	}
 	p.value = items
 	return p, nil
 }
