@@ -39,8 +39,12 @@ func (c Credential) String() string { return Redact(c.URL()) }
 // GoString is String, so that no verb of fmt reaches a secret.
 func (c Credential) GoString() string { return c.String() }
 
-// URL returns the URL with its password in it: for connecting, never for people.
+// URL returns the URL with its password in it: for connecting, never for
+// people. What has no host, such as sqlite:///path, comes back as it was.
 func (c Credential) URL() string {
+	if c.Host == "" {
+		return c.text
+	}
 	u := url.URL{Scheme: c.Scheme, Host: c.Host, Path: c.Path}
 	if strings.Contains(c.Host, ":") {
 		u.Host = "[" + c.Host + "]"

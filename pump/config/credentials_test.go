@@ -129,7 +129,7 @@ func TestCredentialsAreNeverPrinted(t *testing.T) {
 
 func TestCredentialURL(t *testing.T) {
 	c := &config.Credentials{}
-	for _, raw := range []string{"amqp://u:p%40s%2Fs@h:5672/dev", "amqps://u:p@[::1]:5671/", "https://h:443/x"} {
+	for _, raw := range []string{"amqp://u:p%40s%2Fs@h:5672/dev", "amqps://u:p@[::1]:5671/", "https://h:443/x", "sqlite:///tmp/pump.db", "-", "file:"} {
 		got, err := c.Lookup(raw)
 		if err != nil || got.URL() != raw {
 			t.Errorf("%s comes back as %s (%v)", raw, got.URL(), err)

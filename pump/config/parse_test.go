@@ -61,7 +61,7 @@ func TestProblems(t *testing.T) {
 		{"fsync now", `option "fsync": "now" is none of group, each, off`, "", config.Error},
 		{"events create,eat", `option "events": "eat" is none of create, delete, modify, link, move, mkdir`, "", config.Error},
 		{"chmod 888", `option "chmod": "888" is not an octal mode such as 0644`, "", config.Error},
-		{"broker h.example", `option "broker": is not a URL: it has no scheme such as amqp: or https:`, "", config.Error},
+		{"broker h.example", `option "broker": is not a URL: it has no scheme such as amqp or https`, "", config.Error},
 		{"broker amqp://u:se#cret@h/", `option "broker": is not a URL: special characters in a user or password are written %XX`, "", config.Error},
 		{"directory", `option "directory": needs a value`, "", config.Error},
 		{"directory /a b", `option "directory" takes one word, so "b" and what follows is ignored`, "", config.Warning},
@@ -225,6 +225,11 @@ func TestSpellingsOfValues(t *testing.T) {
 		h.write("post/p.conf", line)
 		if got := h.clean(config.Post, "p").Values.Duration("suppress_duplicates").Seconds(); got != want {
 			t.Errorf("%q is %v s, want %v", line, got, want)
+		}
+	}
+	for _, broker := range []string{"-", "sqlite:", "sqlite:///tmp/pump.db", "amqps://u@h:5671/dev"} {
+		if got := newHouse(t).clean(config.Subscribe, "-b", broker).Values.String("broker"); got != broker {
+			t.Errorf("broker %q becomes %q", broker, got)
 		}
 	}
 	h := newHouse(t)

@@ -241,7 +241,7 @@ func checkURL(word string) error {
 	case err != nil:
 		return errors.New("is not a URL: special characters in a user or password are written %XX")
 	case u.Scheme == "":
-		return errors.New("is not a URL: it has no scheme such as amqp: or https:")
+		return errors.New("is not a URL: it has no scheme such as amqp or https")
 	}
 	return nil
 }
