@@ -1,0 +1,173 @@
+package watch
+
+import (
+	"container/heap"
+	"sync"
+	"time"
+)
+
+// A mark is what was noticed about a path; several add up.
+type mark uint8
+
+const (
+	content mark = 1 << iota // created or written
+	attrib                   // times, mode, owner or link count
+	found                    // met by a re-read or re-walk, without an event
+	gone                     // deleted or moved away
+	goneDir                  // the same, of a directory known to be one
+)
+
+// An entry is one path of the pending set. Times count from the set's start, on
+// the monotonic clock, so that clock steps do not matter.
+type entry struct {
+	path        string
+	first, last time.Duration // noticed first, and last
+	hold        time.Duration // the quiet time it needs
+	until       time.Duration // not before this, whatever else
+	at          time.Duration // its place in the heap: never later than due
+	seq         uint64        // breaks ties in the order of arrival
+	marks       mark
+}
+
+// due is when the entry may be reported: after a quiet time, or when it has
+// been restless for long.
+func (e *entry) due(limit time.Duration) time.Duration {
+	return max(min(e.last+e.hold, e.first+limit), e.until)
+}
+
+// pending holds what was noticed and not yet reported, keyed by path, and so is
+// bounded by the number of distinct paths. Noticing a path again costs one map
+// look-up: the heap is put right only when the entry comes to its top.
+type pending struct {
+	start time.Time
+	limit time.Duration // the longest an unquiet path is held back
+	wake  chan struct{} // something is due earlier than thought
+
+	mu     sync.Mutex
+	byPath map[string]*entry
+	heap   entryHeap
+	seq    uint64
+}
+
+func newPending(limit time.Duration) *pending {
+	return &pending{
+		start: time.Now(), limit: limit,
+		wake:   make(chan struct{}, 1),
+		byPath: make(map[string]*entry),
+	}
+}
+
+// touch notes that something happened to path; it is reported when nothing more
+// has for the time hold.
+func (p *pending) touch(path string, m mark, hold time.Duration) {
+	now := time.Since(p.start)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := p.byPath[path]
+	if e == nil {
+		p.insert(&entry{path: path, first: now, last: now, hold: hold, marks: m})
+		return
+	}
+	frozen := e.marks&goneDir != 0
+	e.marks |= m
+	if frozen {
+		// The removal of a directory must come before what is found in the
+		// next one of that name, so nothing puts it off.
+		return
+	}
+	e.last, e.hold = now, max(e.hold, hold)
+	if m&found != 0 {
+		// What a re-read finds belongs after the removal of the directory
+		// that was there before, even when the same path was restless then.
+		e.first = now
+	}
+}
+
+func (p *pending) insert(e *entry) {
+	p.seq++
+	e.seq, e.at = p.seq, e.due(p.limit)
+	p.byPath[e.path] = e
+	heap.Push(&p.heap, e)
+	if p.heap[0] == e {
+		select {
+		case p.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// take removes and returns up to n entries that are due, in the order they
+// became due; when there is none, wait says how long until the next may be.
+func (p *pending) take(n int) (due []*entry, wait time.Duration) {
+	now := time.Since(p.start)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.heap) > 0 && len(due) < n {
+		e := p.heap[0]
+		if e.at > now {
+			return due, e.at - now
+		}
+		if at := e.due(p.limit); at > now {
+			e.at = at
+			heap.Fix(&p.heap, 0)
+			continue
+		}
+		heap.Pop(&p.heap)
+		delete(p.byPath, e.path)
+		due = append(due, e)
+	}
+	return due, time.Hour
+}
+
+// giveBack returns an entry that was taken and not reported. It is not due
+// again before the time after has passed.
+func (p *pending) giveBack(e *entry, after time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if newer := p.byPath[e.path]; newer != nil {
+		newer.marks |= e.marks
+		newer.first = min(newer.first, e.first)
+		return
+	}
+	e.until = time.Since(p.start) + after
+	p.insert(e)
+}
+
+// quietFor is how long ago the last event of an entry was.
+func (p *pending) quietFor(e *entry) time.Duration { return time.Since(p.start) - e.last }
+
+func (p *pending) len() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.byPath)
+}
+
+func (p *pending) paths() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	all := make([]string, 0, len(p.byPath))
+	for path := range p.byPath {
+		all = append(all, path)
+	}
+	return all
+}
+
+// entryHeap is ordered by time, then by arrival.
+type entryHeap []*entry
+
+func (h entryHeap) Len() int { return len(h) }
+func (h entryHeap) Less(i, j int) bool {
+	if h[i].at != h[j].at {
+		return h[i].at < h[j].at
+	}
+	return h[i].seq < h[j].seq
+}
+func (h entryHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *entryHeap) Push(x any)   { *h = append(*h, x.(*entry)) }
+func (h *entryHeap) Pop() any {
+	old := *h
+	e := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	return e
+}
