@@ -20,7 +20,6 @@ type database struct {
 	handle     driver.Conn
 	statements map[string]driver.Stmt
 	args       []driver.NamedValue
-	row        []driver.Value
 }
 
 // Settings of every handle. synchronous is NORMAL because commits that must
