@@ -204,11 +204,15 @@ func (t *tx) share(k *consumer, q *queue, room int) (int, error) {
 	return max(1, min(room, claimCount, part)), nil
 }
 
-const entryColumns = "e.id, e.due, e.exchange, e.key, e.properties, e.body"
+const (
+	entryColumns    = "SELECT e.id, e.due, e.exchange, e.key, e.properties, e.body FROM "
+	returnedEntries = entryColumns + `returned r CROSS JOIN entry e ON e.id=r.id
+		WHERE r.holder=0 AND r.id BETWEEN ? AND ? ORDER BY r.id LIMIT ?`
+	freshEntries = entryColumns + "entry e WHERE e.id BETWEEN ? AND ? ORDER BY e.id LIMIT ?"
+)
 
 func (t *tx) claimReturned(k *consumer, q *queue, room int) ([]taken, error) {
-	got, expired, err := t.gather(nil, "SELECT "+entryColumns+` FROM returned r JOIN entry e ON e.id=r.id
-		WHERE r.holder=0 AND r.id BETWEEN ? AND ? ORDER BY r.id LIMIT ?`, q.first(), q.last(), int64(room))
+	got, expired, err := t.gather(nil, returnedEntries, q.first(), q.last(), int64(room))
 	if err != nil {
 		return nil, err
 	}
@@ -223,8 +227,7 @@ func (t *tx) claimReturned(k *consumer, q *queue, room int) ([]taken, error) {
 
 func (t *tx) claimFresh(k *consumer, q *queue, room int) ([]taken, error) {
 	c := &claim{consumer: k.id, first: q.first() | (q.cursor + 1)}
-	got, expired, err := t.gather(c, "SELECT "+entryColumns+` FROM entry e
-		WHERE e.id BETWEEN ? AND ? ORDER BY e.id LIMIT ?`, c.first, q.first()|q.tail, int64(room))
+	got, expired, err := t.gather(c, freshEntries, c.first, q.first()|q.tail, int64(room))
 	if err != nil || c.last == 0 {
 		return nil, err
 	}
