@@ -75,7 +75,11 @@ func (p *pending) touch(path string, m mark, hold time.Duration) {
 		// next one of that name, so nothing puts it off.
 		return
 	}
-	e.last, e.hold = now, max(e.hold, hold)
+	e.last = now
+	if m&(gone|goneDir) == 0 {
+		hold = max(e.hold, hold)
+	}
+	e.hold = hold
 	if m&found != 0 {
 		// What a re-read finds belongs after the removal of the directory
 		// that was there before, even when the same path was restless then.
@@ -104,13 +108,13 @@ func (p *pending) take(n int) (due []*entry, wait time.Duration) {
 	defer p.mu.Unlock()
 	for len(p.heap) > 0 && len(due) < n {
 		e := p.heap[0]
-		if e.at > now {
-			return due, e.at - now
-		}
-		if at := e.due(p.limit); at > now {
+		if at := e.due(p.limit); at > e.at {
 			e.at = at
 			heap.Fix(&p.heap, 0)
 			continue
+		}
+		if e.at > now {
+			return due, e.at - now
 		}
 		heap.Pop(&p.heap)
 		delete(p.byPath, e.path)

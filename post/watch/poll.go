@@ -176,11 +176,18 @@ func (p *poller) vanished(t *polled) {
 	}
 }
 
-// touch tells the pending set, unless the subtree is read for the first time.
+// touch tells the pending set, unless the subtree is read for the first time. A
+// removal is held for the least time any path is, so that it comes before what
+// is found in its place, however long the passes are.
 func (p *poller) touch(t *polled, path string, m mark) {
-	if t.tell {
-		p.w.pending.touch(path, m, p.hold)
+	if !t.tell {
+		return
 	}
+	hold := p.hold
+	if m&(gone|goneDir) != 0 {
+		hold = p.w.o.Settle
+	}
+	p.w.pending.touch(path, m, hold)
 }
 
 // dropBelow forgets what was seen in a directory and below it.
