@@ -38,7 +38,7 @@ func ParseInflight(s string) (Inflight, error) {
 func (i Inflight) name(name, tag string) (sub, temp string) {
 	switch {
 	case i.form == "":
-		return "", "." + fit(name, maxName-len("..........tmp"), tag)
+		return "", fit(name, tag)
 	case i.form == ".":
 		return "", "." + cut(name, maxName-1)
 	case strings.HasSuffix(i.form, "/"):
@@ -47,12 +47,13 @@ func (i Inflight) name(name, tag string) (sub, temp string) {
 	return "", cut(name, maxName-len(i.form)) + i.form
 }
 
-// fit makes NAME.TAG.tmp with at most room bytes of the name.
-func fit(name string, room int, tag string) string {
-	if len(name) <= room {
-		return name + "." + digest(tag) + ".tmp"
+// fit makes the automatic form, with as much of the name as there is room for.
+func fit(name, tag string) string {
+	const room = maxName - len(".") - len(".12345678.tmp")
+	if len(name) > room {
+		name, tag = clip(name, room), tag+"/"+name
 	}
-	return clip(name, room) + "." + digest(tag+"/"+name) + ".tmp"
+	return "." + name + "." + digest(tag) + ".tmp"
 }
 
 // cut shortens a name to room bytes; what it loses lives on as a digest, so

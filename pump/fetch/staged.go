@@ -51,7 +51,7 @@ func (s *Staged) TempPath() string {
 
 // Discard removes the temporary file.
 func (s *Staged) Discard() {
-	if s.f != nil {
+	if s.f != nil && isNamed(s.tempDir, int(s.f.Fd()), s.temp) {
 		// What cannot be removed is taken over by the next try of the same file.
 		_ = unix.Unlinkat(s.tempDir.fd, s.temp, 0)
 	}
@@ -132,9 +132,11 @@ func create(d *openDir, name string, mode fs.FileMode) (*os.File, error) {
 
 // lock takes a file for this process and makes sure that the name is still its.
 func lock(d *openDir, fd int, name string) bool {
-	if unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) != nil {
-		return false
-	}
+	return unix.Flock(fd, unix.LOCK_EX|unix.LOCK_NB) == nil && isNamed(d, fd, name)
+}
+
+// isNamed reports whether a name still is that of an open file.
+func isNamed(d *openDir, fd int, name string) bool {
 	var st, at unix.Stat_t
 	return unix.Fstat(fd, &st) == nil && unix.Fstatat(d.fd, name, &at, unix.AT_SYMLINK_NOFOLLOW) == nil &&
 		st.Dev == at.Dev && st.Ino == at.Ino

@@ -11,6 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// errReplaced is a temporary name that another announcement's file, or another
+// program, has taken: its bytes are not the ones verified.
+var errReplaced = errors.New("its temporary file was replaced by another")
+
 // renameStep gives a staged file its final name.
 type renameStep struct{ s *Staged }
 
@@ -26,6 +30,9 @@ func (r *renameStep) data() *Staged {
 func (r *renameStep) apply(*op) error {
 	if r.s.Same {
 		return nil
+	}
+	if !isNamed(r.s.tempDir, int(r.s.f.Fd()), r.s.temp) {
+		return errReplaced
 	}
 	return unix.Renameat(r.s.tempDir.fd, r.s.temp, r.s.dir.fd, r.s.name)
 }

@@ -53,6 +53,7 @@ func OpenTree(dir string, o TreeOptions) (*Tree, error) {
 	if o.KeepOpen < 1 {
 		o.KeepOpen = 64
 	}
+	_, missing := os.Stat(dir)
 	if err := os.MkdirAll(dir, o.DirMode); err != nil {
 		return nil, fmt.Errorf("cannot make directory: %w", err)
 	}
@@ -69,6 +70,12 @@ func OpenTree(dir string, o TreeOptions) (*Tree, error) {
 	if err != nil {
 		root.Close()
 		return nil, fmt.Errorf("cannot open directory %q: %w", dir, err)
+	}
+	if missing != nil {
+		// Files in it are only as durable as its own name and those above.
+		if err := syncFilesystem(f); err != nil {
+			return nil, errors.Join(fmt.Errorf("cannot make directory %q durable: %w", dir, err), top.f.Close(), root.Close())
+		}
 	}
 	t := &Tree{dir: dir, root: root, top: top, o: o}
 	t.cache.limit = o.KeepOpen
