@@ -79,7 +79,8 @@ func (p *publisher) Publish(ctx context.Context, m broker.Publishing, done func(
 	case <-p.life.Done():
 		return p.closed()
 	}
-	x := &letter{Publishing: m, done: done, err: check(&m)}
+	x := &letter{Publishing: m, done: done}
+	x.err = check(&x.Publishing)
 	p.mu.Lock()
 	if p.err != nil || p.life.Err() != nil {
 		p.mu.Unlock()

@@ -1,13 +1,9 @@
 package amqp
 
 import (
-	"errors"
-	"fmt"
 	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
-
-	"srpump/pump/broker"
 )
 
 // refusalHolds is for how long an exchange that refused a publishing is not
@@ -72,71 +68,4 @@ func (p *publisher) refused(x *letter) bool {
 	}
 	x.err = r.err
 	return true
-}
-
-// check refuses what the library or the broker would break the connection
-// over, and everything else on it.
-func check(p *broker.Publishing) error {
-	reason := ""
-	for _, s := range []string{p.Exchange, p.Key, p.ContentType, p.ContentEncoding, p.Expiration,
-		p.CorrelationID, p.ReplyTo, p.MessageID, p.Type, p.UserID, p.AppID} {
-		if len(s) > maxShort {
-			reason = fmt.Sprintf("%.20q… has %d bytes, at most %d fit", s, len(s), maxShort)
-		}
-	}
-	if err := amqp.Table(p.Headers).Validate(); err != nil {
-		reason = err.Error()
-	}
-	if n, err := tableSize(p.Headers); err != nil {
-		reason = err.Error()
-	} else if n > frameMinimum-headerFixed {
-		reason = fmt.Sprintf("its headers have %d bytes, too many for one frame", n)
-	}
-	if reason == "" {
-		return nil
-	}
-	return &broker.Error{Op: "publish", Object: p.Exchange, Kind: broker.ErrPrecondition, Reason: reason}
-}
-
-const (
-	frameMinimum = frameSize // RabbitMQ's default limit; headers may not be split
-	headerFixed  = 12 * 256  // all other properties at their longest
-	fieldFixed   = 16        // the most a value of fixed size takes
-)
-
-var errHeaderName = errors.New("a header's name has more than 255 bytes")
-
-// tableSize is at least what t takes on the wire.
-func tableSize(t map[string]any) (n int, err error) {
-	for k, v := range t {
-		if len(k) > maxShort {
-			return 0, errHeaderName
-		}
-		m, err := valueSize(v)
-		if err != nil {
-			return 0, err
-		}
-		n += 1 + len(k) + m
-	}
-	return n + 4, nil
-}
-
-func valueSize(v any) (n int, err error) {
-	switch v := v.(type) {
-	case string:
-		return fieldFixed + len(v), nil
-	case []byte:
-		return fieldFixed + len(v), nil
-	case amqp.Table:
-		return tableSize(v)
-	case []any:
-		for _, e := range v {
-			m, err := valueSize(e)
-			if err != nil {
-				return 0, err
-			}
-			n += m
-		}
-	}
-	return n + fieldFixed, nil
 }

@@ -15,6 +15,7 @@ const ackDelay = time.Millisecond
 // A subscription is a consumer's life on one channel.
 type subscription struct {
 	epoch      uint32
+	name       string // consumer tag
 	link       *link
 	ch         *amqp.Channel
 	deliveries <-chan amqp.Delivery
@@ -60,14 +61,14 @@ func subscribeNow(l *link, queue string, o broker.ConsumeOptions) (*subscription
 	if err != nil {
 		return nil, err
 	}
-	s := &subscription{link: l, ch: ch, enough: max(1, o.Prefetch/2),
+	s := &subscription{name: first(o.Name, "srpump"), link: l, ch: ch, enough: max(1, o.Prefetch/2),
 		some: make(chan struct{}, 1), many: make(chan struct{}, 1), settling: make(chan struct{})}
 	s.closed = ch.NotifyClose(make(chan *amqp.Error, 1))
 	s.cancelled = ch.NotifyCancel(make(chan string, 1))
 	if err := ch.Qos(o.Prefetch, 0, false); err != nil {
 		return nil, err
 	}
-	if s.deliveries, err = ch.Consume(queue, o.Name, false, false, false, false, nil); err != nil {
+	if s.deliveries, err = ch.Consume(queue, s.name, false, false, false, false, nil); err != nil {
 		return nil, err
 	}
 	return s, nil
@@ -143,10 +144,13 @@ func (s *subscription) settle() {
 	}
 }
 
-// finish sends all verdicts, within limit.
+// finish cancels the consumer and then sends all verdicts, within limit: in
+// this order, as every acknowledgement would bring another delivery, which
+// would go back marked as redelivered though nobody saw it.
 func (s *subscription) finish(limit time.Duration) {
-	s.stop()
 	t := time.AfterFunc(limit, func() { _ = s.link.wire.Close() })
 	defer t.Stop()
+	_ = s.ch.Cancel(s.name, true) // fails on a channel that ended
+	s.stop()
 	<-s.settling
 }
