@@ -195,6 +195,7 @@ func (p *publisher) confirmed(c amqp.Confirmation, more <-chan amqp.Confirmation
 	taken := make([]*letter, 0, confirmBatch)
 	nacked := false
 	p.mu.Lock()
+	singly := p.box.singly > 0
 	for ; ; behind-- {
 		x := p.box.confirmed()
 		if c.Ack {
@@ -209,7 +210,6 @@ func (p *publisher) confirmed(c amqp.Confirmation, more <-chan amqp.Confirmation
 		}
 		c = <-more
 	}
-	singly := p.box.singly > 0
 	p.mu.Unlock()
 	p.finish(taken, nil)
 	if nacked {
