@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,8 +76,8 @@ func (w *walker) dir(path string, depth int, above []fileID) error {
 	defer f.Close()
 	if w.Follow {
 		info, err := f.Stat()
-		if err != nil || slices.Contains(above, identify(info)) {
-			w.fault(path, cmpErr(err, errLoop))
+		if err != nil || circular(above, info) {
+			w.fault(path, cmp.Or(err, errLoop))
 			return nil
 		}
 		above = append(above[:depth:depth], identify(info))
@@ -91,13 +92,13 @@ func (w *walker) dir(path string, depth int, above []fileID) error {
 	return err
 }
 
-var errLoop = errors.New("the link leads back to a directory it lies in")
+var errLoop = errors.New("it leads back to a directory it lies in")
 
-func cmpErr(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
+// circular reports whether info is of a directory on the way down. Where inodes
+// are not known, the kernel's limit on links ends a circle.
+func circular(above []fileID, info fs.FileInfo) bool {
+	id := identify(info)
+	return id != (fileID{}) && slices.Contains(above, id)
 }
 
 // entries streams one directory and returns the directories left for later.
