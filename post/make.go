@@ -12,10 +12,13 @@ import (
 	"srpump/partition"
 )
 
+// LocalBase is the srcpath of files of this host, announced by absolute path.
+const LocalBase = "file:"
+
 // A Maker makes announcements of the files of one host. Its fields are what an
 // operator decides once; every method takes the time of posting.
 type Maker struct {
-	BaseURL string // srcpath; any URL that begins file: is sent as file:
+	BaseURL string // srcpath; LocalBase sends absolute paths
 	BaseDir string // taken off the front of paths, at a whole component
 
 	Prefix   string // of the topic; DefaultPrefix when empty
@@ -94,8 +97,8 @@ func (m *Maker) announce(p string, now time.Time) (*Announcement, error) {
 		return nil, fmt.Errorf("cannot announce %q: %w", p, errors.New("it is the base directory itself"))
 	}
 	a := &Announcement{Time: At(now), Base: m.BaseURL, Path: rel, Topic: m.topic(rel), Headers: make(map[string]any, len(m.Headers)+6)}
-	if strings.HasPrefix(m.BaseURL, "file:") {
-		a.Base, a.Path = "file:", p
+	if m.BaseURL == LocalBase {
+		a.Path = p
 	}
 	for k, v := range m.Headers {
 		a.Headers[k] = v

@@ -203,7 +203,7 @@ func TestMaker(t *testing.T) {
 	if a = file(Maker{BaseURL: "http://h.example/", BaseDir: base[:len(base)-1]}); a.Path != foo {
 		t.Errorf("base directory cut inside a name: %q", a.Path)
 	}
-	if a = file(Maker{BaseURL: "file:///ignored"}); a.Base != "file:" || a.Path != foo {
+	if a = file(Maker{BaseURL: LocalBase, BaseDir: base}); a.Base != "file:" || a.Path != foo {
 		t.Errorf("file: announced as %q %q", a.Base, a.Path)
 	}
 	if a = file(Maker{BaseURL: "http://h/", BaseDir: base, Subtopic: "x.y"}); a.Topic != "v02.post.x.y" {

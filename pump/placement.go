@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"srpump/post"
@@ -25,10 +26,12 @@ func (p Place) Full() string { return filepath.Join(p.Root, filepath.FromSlash(p
 // A Placement turns announcements into places: strip, flatten, filename, mirror,
 // directory, in this order (sr_options(5), directory).
 type Placement struct {
-	Cwd      string // directories that are not absolute are below it
-	BaseDir  string // ${BD}, ${DR}
-	PostDir  string // ${PBD}, ${PDR}
-	Now      func() time.Time
+	Cwd     string // directories that are not absolute are below it
+	BaseDir string // ${BD}, ${DR}
+	PostDir string // ${PBD}, ${PDR}
+	Now     func() time.Time
+
+	mu       sync.Mutex
 	patterns map[string]*regexp.Regexp // of strip, compiled once
 }
 
@@ -94,6 +97,8 @@ func (p *Placement) strip(how, rel string) (string, error) {
 }
 
 func (p *Placement) pattern(text string) (*regexp.Regexp, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if re, ok := p.patterns[text]; ok {
 		return re, nil
 	}

@@ -1,0 +1,95 @@
+// Package cli is the front of every command: arguments, help, signals, logs and
+// exit status. It is the only package that touches the arguments, the standard
+// streams and the exit status of the process.
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"srpump/pump/config"
+)
+
+// Version is the release; the Makefile sets it.
+var Version = "dev"
+
+// A Process is what a command gets of the process it runs in; tests make
+// their own.
+type Process struct {
+	Args   []string // without the name of the command
+	Env    config.Env
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	// TTY reports whether Stderr is a terminal of that many columns.
+	TTY func() (columns int, ok bool)
+}
+
+// Main runs the command of a preset and ends the process.
+func Main(p config.Preset) { os.Exit(run(p, os.Args[1:])) }
+
+// MainByName runs the command the process was called as; called as srpump, the first
+// argument names it.
+func MainByName() {
+	name, args := filepath.Base(os.Args[0]), os.Args[1:]
+	if p, ok := preset(name); ok {
+		os.Exit(run(p, args))
+	}
+	if len(args) > 0 {
+		if p, ok := preset(args[0]); ok {
+			os.Exit(run(p, args[1:]))
+		}
+	}
+	os.Exit(multiCall(args, os.Stdout, os.Stderr))
+}
+
+// Commands are the presets that can be run.
+func Commands() []config.Preset {
+	return []config.Preset{config.Post, config.Watch, config.Winnow, config.Sarra, config.Subscribe, config.Serve}
+}
+
+// preset finds a command by its name, with or without sr_.
+func preset(name string) (config.Preset, bool) {
+	for _, p := range Commands() {
+		if name == p.Program() || name == strings.TrimPrefix(p.Program(), "sr_") {
+			return p, true
+		}
+	}
+	return 0, false
+}
+
+func multiCall(args []string, stdout, stderr io.Writer) int {
+	s := say{"srpump", stderr}
+	var names []string
+	for _, p := range Commands() {
+		names = append(names, p.Program())
+	}
+	usage := "usage: srpump command [argument ...]\ncommands: " + strings.Join(names, " ") + "\n"
+	if len(args) > 0 {
+		switch args[0] {
+		case "-h", "-help", "--help", "help":
+			io.WriteString(stdout, usage)
+			return ExitOK
+		case "-V", "-version", "--version":
+			io.WriteString(stdout, "srpump "+Version+"\n")
+			return ExitOK
+		}
+		s.errorf("no command %q", args[0])
+	}
+	io.WriteString(stderr, usage)
+	return ExitUsage
+}
+
+func run(p config.Preset, args []string) int {
+	env, err := config.HostEnv()
+	if err != nil {
+		say{p.Program(), os.Stderr}.errorf("%v", err)
+		return ExitUsage
+	}
+	ctx, stop := signals(context.Background())
+	defer stop()
+	return Run(ctx, p, Process{Args: args, Env: env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, TTY: terminal})
+}

@@ -1,0 +1,75 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"srpump/pump/config"
+)
+
+// load reads the configuration the command line asks for, and says everything that is
+// wrong with it at once.
+func (s *session) load(words [][]string, rest []string) bool {
+	arg, err := s.arguments(rest, given(words, "config"))
+	if err != nil {
+		s.errorf("%v", err)
+		s.hint(shortUsage(s.preset))
+		return false
+	}
+	cfg, problems := config.Load(config.Request{Env: s.Env, Preset: s.preset, ConfigArg: arg, Args: words, Paths: s.paths})
+	for _, p := range problems {
+		if p.Severity == config.Error {
+			s.errorf("%s", p)
+		} else {
+			s.warningf("%s", p)
+		}
+		s.hint(p.Hint)
+	}
+	s.cfg = cfg
+	return !config.Failed(problems)
+}
+
+// laterActions are those of the daemon side; the foreground is all there is.
+func laterAction(w string) bool {
+	return strings.Contains(" start stop restart reload status sanity declare setup cleanup add remove edit list log enable disable ", " "+w+" ")
+}
+
+// arguments takes the action and the configuration from the front of the arguments;
+// the rest are paths.
+func (s *session) arguments(rest []string, configured bool) (configArg string, err error) {
+	posts := s.preset == config.Post || s.preset == config.Watch || s.preset == config.Serve
+	for i, w := range rest {
+		switch {
+		case i == 0 && w == "foreground":
+		case i == 0 && laterAction(w) && !posts:
+			return "", fmt.Errorf("no action %q here: run it in the foreground, under a supervisor such as systemd", w)
+		case configArg == "" && !configured && (!posts || s.namesConfig(w)):
+			configArg = w
+		case posts:
+			s.paths = append(s.paths, w)
+		case w == "foreground" && i == len(rest)-1: // the old order: config, then action
+		default:
+			return "", fmt.Errorf("too many arguments: %q", w)
+		}
+	}
+	return configArg, nil
+}
+
+// namesConfig tells a configuration from a path to announce: a file called so is a path
+// unless it ends in .conf, anything else is looked up.
+func (s *session) namesConfig(w string) bool {
+	if strings.ContainsRune(w, '/') && !strings.HasSuffix(w, ".conf") {
+		return false
+	}
+	at := w
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(s.Env.Cwd, w)
+	}
+	if _, err := os.Stat(at); err == nil {
+		return strings.HasSuffix(w, ".conf")
+	}
+	_, err := s.Env.FindConfig(s.preset.String(), w)
+	return err == nil
+}

@@ -1,0 +1,7 @@
+// Command srpump is all commands in one: it runs the one it is called as, or the one its first
+// argument names. See srpump(7).
+package main
+
+import "srpump/cmd/internal/cli"
+
+func main() { cli.MainByName() }

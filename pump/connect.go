@@ -1,0 +1,83 @@
+package pump
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"strings"
+
+	"srpump/pump/broker"
+	"srpump/pump/broker/amqp"
+	"srpump/pump/broker/pipe"
+	"srpump/pump/broker/sqlite"
+	"srpump/pump/config"
+)
+
+// An endpoint is a broker as configured: where, and as whom.
+type endpoint struct {
+	url  string // with its password
+	user string // of the broker; empty where it has none
+}
+
+// pipeURL is the broker that is a pair of pipes.
+const pipeURL = "-"
+
+func (e endpoint) isPipe() bool  { return e.url == pipeURL }
+func (e endpoint) isLocal() bool { return strings.HasPrefix(e.url, "sqlite:") }
+
+// String is for people: without the password.
+func (e endpoint) String() string { return config.Redact(e.url) }
+
+// host is the broker's host, the cluster announcements are for when nothing else is said.
+func (e endpoint) host() string {
+	if u, err := url.Parse(e.url); err == nil {
+		return u.Hostname()
+	}
+	return ""
+}
+
+// same reports whether two endpoints are one broker, whoever the user is.
+func (e endpoint) same(o endpoint) bool {
+	a, errA := url.Parse(e.url)
+	b, errB := url.Parse(o.url)
+	return errA == nil && errB == nil && e.url != "" && a.Scheme == b.Scheme && a.Host == b.Host &&
+		strings.Trim(a.Path, "/") == strings.Trim(b.Path, "/") && a.Opaque == b.Opaque
+}
+
+// endpoint completes a configured URL: the local file when there is none, the password
+// from credentials.conf.
+func (h *Host) endpoint(c *config.Config, option string, poster bool) (endpoint, error) {
+	raw := c.Values.String(option)
+	switch {
+	case raw == pipeURL:
+		return endpoint{url: raw}, nil
+	case raw == "", raw == "sqlite:", raw == "sqlite://":
+		return endpoint{url: "sqlite://" + h.Database}, nil
+	case strings.HasPrefix(raw, "sqlite:") && !strings.HasPrefix(raw, "sqlite:/"):
+		return endpoint{url: "sqlite://" + filepath.Join(h.Cwd, strings.TrimPrefix(raw, "sqlite:"))}, nil
+	case strings.HasPrefix(raw, "sqlite:"):
+		return endpoint{url: raw}, nil
+	}
+	cred, err := c.Credentials.Broker(raw, poster)
+	if err != nil {
+		return endpoint{}, &broker.Error{Op: "connect to", Object: config.Redact(raw), Kind: broker.ErrRefused, Reason: err.Error(),
+			Hint: "add a line with user and password of this broker to credentials.conf, see sr_credentials(5)"}
+	}
+	return endpoint{url: cred.URL(), user: cred.User}, nil
+}
+
+// open connects. The connection keeps itself alive; once makes the first
+// failure final, for commands somebody waits for.
+func (h *Host) open(ctx context.Context, e endpoint, c *config.Config) (broker.Conn, error) {
+	o := broker.Options{Name: c.Preset.Program() + "/" + c.Name, Logger: h.Log, TLSRigour: c.Values.String("tls_rigour")}
+	switch {
+	case e.isPipe():
+		return pipe.New(h.Stdin, h.Stdout, h.Log), nil
+	case e.isLocal():
+		return sqlite.Open(ctx, e.url, o)
+	case strings.HasPrefix(e.url, "amqp:"), strings.HasPrefix(e.url, "amqps:"):
+		return amqp.Open(ctx, e.url, o)
+	}
+	return nil, fmt.Errorf("cannot use broker %q: its scheme is none of amqp, amqps, sqlite and -", e)
+}

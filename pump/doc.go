@@ -1,0 +1,52 @@
+// Package pump is the flow every command is a preset of: announcements are
+// gathered, filtered, winnowed, worked on, posted and acknowledged, in the order
+// that loses nothing (srpump(7), DURABILITY).
+//
+//	Flow       consumes announcements: sr_subscribe sr_sarra sr_winnow
+//	Poster     makes announcements: sr_post sr_watch
+//	Preset     the defaults that make a flow one command or another; rows of package config
+//	Rules      the accept and reject lines
+//	Placement  where a file goes
+//	Host       what a flow may use of the machine it runs on
+//	Counters   what happened so far
+//
+// It does not touch the arguments, the standard error or the exit status of the process.
+package pump
+
+import (
+	"io"
+	"log/slog"
+	"sync/atomic"
+	"time"
+)
+
+// A Host is what a flow may use of the machine and the process it runs in.
+type Host struct {
+	Log      *slog.Logger
+	Stdin    io.Reader
+	Stdout   io.Writer
+	Cwd      string // absolute; relative directories are below it
+	Database string // path of the local broker when no other is named
+	Version  string
+	Now      func() time.Time
+}
+
+// Counters say what happened since the start; all may be read at any time.
+type Counters struct {
+	Received   atomic.Int64 // announcements taken in
+	Rejected   atomic.Int64 // by a rule
+	Winnowed   atomic.Int64 // known already
+	Fetched    atomic.Int64 // files fetched and installed
+	Linked     atomic.Int64 // links installed
+	Removed    atomic.Int64 // files removed
+	Unchanged  atomic.Int64 // files that were here already
+	Announced  atomic.Int64 // announcements confirmed by the broker
+	Unrouted   atomic.Int64 // of these, taken by no queue
+	Bytes      atomic.Int64 // fetched, or announced
+	Retried    atomic.Int64 // put to the retry queue
+	GivenUp    atomic.Int64 // moved to the dead-letter file after retries
+	Malformed  atomic.Int64 // never understood; in the dead-letter file
+	Failed     atomic.Int64 // paths that could not be announced
+	Superseded atomic.Int64 // dropped for a newer announcement of the same path
+	LagNanos   atomic.Int64 // age of the announcement last finished
+}

@@ -1,0 +1,217 @@
+package pump
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"srpump/post"
+	"srpump/pump/broker"
+	"srpump/pump/config"
+	"srpump/pump/fetch"
+	"srpump/pump/retry"
+	"srpump/pump/transfer"
+	"srpump/winnow"
+)
+
+// A Flow takes announcements in and does with each what its preset says:
+// passes it on once (sr_winnow), fetches the file (sr_subscribe), or fetches it
+// and announces the copy (sr_sarra).
+type Flow struct {
+	Counters Counters
+
+	cfg    *config.Config
+	host   *Host
+	plan   plan
+	state  string // directory of the state of this run
+	rules  *Rules
+	place  Placement
+	events eventSet
+
+	in, out  broker.Conn
+	consumer broker.Consumer
+	announce *announcer // nil when nothing is posted
+	cache    *winnow.Cache
+	retries  *retry.Queue
+	order    *order
+	pool     *pool
+	trees    trees
+	sources  transfer.Set
+	install  *fetch.Installer
+	finish   *finisher
+	suspects int64 // deliveries that a run killed before this one may have done already
+
+	slots chan struct{} // one for each announcement on its way
+	jobs  jobSet
+	fatal error
+	abort context.CancelFunc
+}
+
+// A plan is the configuration of a flow, read and checked.
+type plan struct {
+	from, to  endpoint
+	posting   bool
+	exchange  string // posted to
+	baseURL   string // of what is posted
+	prefix    string // of topics posted
+	files     bool   // fetch files; else move announcements only
+	workers   int
+	prefetch  int
+	baseMode  post.BaseMode
+	inflight  fetch.Inflight
+	sync      fetch.Sync
+	headers   map[string]string
+	drop      map[string]bool // headers taken off
+	ephemeral bool            // a pipe without configuration: nothing is kept
+}
+
+// NewFlow reads what a flow needs from its configuration. Nothing is opened before Run.
+func NewFlow(c *config.Config, h *Host) (*Flow, error) {
+	f := &Flow{cfg: c, host: h, state: c.State().Dir(), events: newEvents(c), order: newOrder(),
+		place: Placement{Cwd: h.Cwd, BaseDir: c.Values.String("base_dir"), PostDir: c.Values.String("post_base_dir"), Now: h.Now}}
+	var err error
+	if f.plan, err = newPlan(c, h); err != nil {
+		return nil, err
+	}
+	f.rules, err = NewRules(c.Rules, c.Final, c.AcceptsUnmatched())
+	return f, err
+}
+
+// Ephemeral reports whether the flow keeps no state: it reads a pipe and has no configuration.
+func (f *Flow) Ephemeral() bool { return f.plan.ephemeral }
+
+// DeadLetters is the file of announcements that were given up.
+func (f *Flow) DeadLetters() string { return filepath.Join(f.state, "dead_letter.jsonl") }
+
+// Run works until ctx ends, or until the pipe it reads has ended and everything is done.
+// When it returns, nothing taken in was lost: what is not done is unacknowledged
+// or in the retry queue.
+func (f *Flow) Run(ctx context.Context) error {
+	ctx, f.abort = context.WithCancel(ctx)
+	defer f.abort()
+	if err := f.start(ctx); err != nil {
+		f.stop()
+		return err
+	}
+	var helpers sync.WaitGroup
+	side, stopSide := context.WithCancel(ctx)
+	helpers.Go(func() { f.retryLoop(side) })
+	helpers.Go(func() { f.spillLoop(side) })
+	helpers.Go(func() { f.heartbeat(side) })
+	err := f.gather(ctx)
+	if err == nil {
+		f.drain(ctx)
+	}
+	stopSide()
+	helpers.Wait()
+	f.stop()
+	if f.fatal != nil {
+		return f.fatal
+	}
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// fail ends the flow with an error no retry can mend.
+func (f *Flow) fail(err error) {
+	f.jobs.mu.Lock()
+	if f.fatal == nil {
+		f.fatal = err
+	}
+	f.jobs.mu.Unlock()
+	f.abort()
+}
+
+// stopTime is how long a stop waits for what is on its way; the rest is taken
+// in again at the next start.
+const stopTime = 3 * time.Second
+
+// stop lets what has begun end, in the order of the flow.
+func (f *Flow) stop() {
+	f.abort()
+	if f.pool != nil {
+		f.pool.close()
+	}
+	if f.install != nil {
+		f.install.Close()
+	}
+	short, cancel := context.WithTimeout(context.Background(), stopTime)
+	defer cancel()
+	if f.announce != nil {
+		if err := f.announce.close(short); err != nil {
+			f.host.Log.Warn("announcements unconfirmed, they come again", "error", err)
+		}
+	}
+	if f.finish != nil {
+		f.finish.close()
+	}
+	f.close()
+}
+
+// close releases what start opened, as far as it came.
+func (f *Flow) close() {
+	var errs []error
+	if f.cache != nil {
+		errs = append(errs, f.cache.Close())
+	}
+	if f.retries != nil {
+		errs = append(errs, f.retries.Close())
+	}
+	if f.consumer != nil {
+		errs = append(errs, f.consumer.Close())
+	}
+	for _, c := range []broker.Conn{f.in, f.out} {
+		if c != nil {
+			errs = append(errs, c.Close())
+		}
+	}
+	if f.sources != nil {
+		errs = append(errs, f.sources.Close())
+	}
+	errs = append(errs, f.trees.close())
+	if f.plan.ephemeral && f.Counters.GivenUp.Load()+f.Counters.Malformed.Load() == 0 && f.state != "" {
+		errs = append(errs, os.RemoveAll(f.state))
+	} else if f.fatal == nil && f.finish != nil {
+		errs = append(errs, removeMark(f.state))
+	}
+	if err := errors.Join(errs...); err != nil {
+		f.host.Log.Warn("stopped with errors", "error", err)
+	}
+}
+
+// trees are the destination directories, opened when first needed.
+type trees struct {
+	mu   sync.Mutex
+	open map[string]*fetch.Tree
+}
+
+func (t *trees) get(root string, o fetch.TreeOptions) (*fetch.Tree, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if tree, ok := t.open[root]; ok {
+		return tree, nil
+	}
+	tree, err := fetch.OpenTree(root, o)
+	if err != nil {
+		return nil, fmt.Errorf("cannot open directory %q: %w", root, err)
+	}
+	if t.open == nil {
+		t.open = make(map[string]*fetch.Tree)
+	}
+	t.open[root] = tree
+	return tree, nil
+}
+
+func (t *trees) close() error {
+	var errs []error
+	for _, tree := range t.open {
+		errs = append(errs, tree.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,167 @@
+package pump
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+
+	"srpump/post"
+	"srpump/pump/broker"
+	"srpump/winnow"
+)
+
+// gather takes announcements in, in order, until ctx ends, the pipe ends (then it
+// returns nil) or the broker refuses for good.
+func (f *Flow) gather(ctx context.Context) error {
+	for {
+		select {
+		case f.slots <- struct{}{}:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		d, err := f.consumer.Next(ctx)
+		if err != nil {
+			<-f.slots
+			if errors.Is(err, io.EOF) {
+				return nil
+			}
+			return err
+		}
+		f.Counters.Received.Add(1)
+		f.take(ctx, d)
+	}
+}
+
+// take turns a delivery into a job. What cannot be understood is kept aside and
+// acknowledged: it must not come again, and must not stop what follows.
+func (f *Flow) take(ctx context.Context, d *broker.Delivery) {
+	j := &job{tag: d.Tag, delivered: true, again: d.Redelivered || f.suspects > 0}
+	if f.suspects > 0 {
+		f.suspects--
+	}
+	f.jobs.add(j)
+	a, err := post.Decode(d.Key, d.Headers, d.Body)
+	if err != nil {
+		f.Counters.Malformed.Add(1)
+		f.host.Log.Error("malformed announcement kept aside", "topic", d.Key, "error", err, "file", f.DeadLetters())
+		f.setAside(j, post.Message{Topic: d.Key, Headers: d.Headers, Body: d.Body}, err.Error())
+		return
+	}
+	j.a = a
+	f.admit(ctx, j)
+}
+
+// admit decides whether a job is wanted, where its file goes and whether
+// another copy of it is known or under way.
+func (f *Flow) admit(ctx context.Context, j *job) {
+	j.choice = f.rules.Choose(j.a)
+	if !j.choice.Accept || f.plan.files && !f.events[kindOf(j.a)] {
+		f.Counters.Rejected.Add(1)
+		if f.cfg.Values.Bool("log_reject") {
+			f.host.Log.Info("rejected", "path", j.a.Path, "rule", j.choice.Line)
+		}
+		f.finish.add(j, dropped)
+		return
+	}
+	if f.plan.files {
+		if err := f.locate(j); err != nil {
+			f.giveUp(j, err)
+			return
+		}
+	}
+	f.winnow(ctx, j)
+}
+
+// kindOf is the event an announcement reports, in the words of the option events.
+func kindOf(a *post.Announcement) string {
+	switch {
+	case a.Sum.IsRemoval():
+		return "delete"
+	case a.Sum.IsLink():
+		return "link"
+	}
+	return "change"
+}
+
+// locate finds out where to fetch from and where to put it, and refuses what an
+// announcement has no right to ask for.
+func (f *Flow) locate(j *job) (err error) {
+	if j.from, err = j.a.Retrieval(f.plan.baseMode); err != nil {
+		return err
+	}
+	if j.at, err = f.place.Place(j.a, &j.choice, j.from.Path); err != nil {
+		return err
+	}
+	if j.from.Local != "" {
+		j.source = "localhost"
+		return f.mayReadLocal()
+	}
+	u, err := url.Parse(j.from.URL)
+	if err != nil {
+		return fmt.Errorf("%w: %w", post.ErrMalformed, err)
+	}
+	j.source = u.Host
+	return nil
+}
+
+// errLocal is an announcement that asks for a file of this host.
+var errLocal = errors.New("a file of this host, announced by another")
+
+// mayReadLocal: file: is only for announcements that come from this host.
+func (f *Flow) mayReadLocal() error {
+	if f.plan.from.isLocal() || f.plan.from.isPipe() {
+		return nil
+	}
+	return errLocal
+}
+
+// winnow asks the cache, and goes on with what is fresh.
+func (f *Flow) winnow(ctx context.Context, j *job) {
+	if f.cache == nil {
+		f.proceed(ctx, j)
+		return
+	}
+	for {
+		v, token := f.cache.Offer(j.a)
+		j.token, j.held = token, v == winnow.Fresh
+		switch v {
+		case winnow.Fresh:
+			f.proceed(ctx, j)
+			return
+		case winnow.Duplicate:
+			f.winnowed(j)
+			return
+		}
+		if f.cache.Park(token, func(promoted bool) { f.unpark(ctx, j, promoted) }) {
+			return
+		}
+	}
+}
+
+// unpark goes on with a parked copy: its holder failed, or is done.
+func (f *Flow) unpark(ctx context.Context, j *job, promoted bool) {
+	if !promoted {
+		f.winnowed(j)
+		return
+	}
+	j.held = true
+	go f.proceed(ctx, j) // it may wait, and whoever released the holder must not
+}
+
+func (f *Flow) winnowed(j *job) {
+	f.Counters.Winnowed.Add(1)
+	f.host.Log.Debug("winnowed", "path", j.a.Path, "sum", j.a.Sum)
+	f.finish.add(j, dropped)
+}
+
+// proceed hands a job to the workers when its paths are free, or passes the announcement on.
+func (f *Flow) proceed(ctx context.Context, j *job) {
+	if !f.plan.files {
+		f.forward(ctx, j)
+		return
+	}
+	paths := []string{j.at.Path}
+	j.turn = f.order.enter(j.at.Root, paths, func() { f.pool.add(ctx, j) })
+}

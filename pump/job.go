@@ -1,0 +1,109 @@
+package pump
+
+import (
+	"sync"
+	"time"
+
+	"srpump/partition"
+	"srpump/post"
+	"srpump/pump/broker"
+	"srpump/pump/retry"
+	"srpump/winnow"
+)
+
+// A job is one announcement on its way through the flow.
+type job struct {
+	a     *post.Announcement // as it came; not changed
+	again bool               // it may have been done before, by a run that was killed
+
+	choice Choice
+	from   post.Retrieval
+	at     Place
+	source string // host it is fetched from
+
+	token winnow.Token
+	held  bool // token holds the fingerprint
+	turn  *turn
+
+	seen  post.Fingerprint // of a first fetch that was not what was announced
+	sum   post.Fingerprint // of what is installed
+	block partition.Block  // the same
+
+	// Who keeps the announcement, should this process die. Guarded by jobSet.
+	tag       broker.Tag
+	delivered bool         // the broker, until tag is acknowledged
+	kept      *retry.Entry // the retry queue
+	began     time.Time
+}
+
+// A jobSet is all jobs on their way.
+type jobSet struct {
+	mu      sync.Mutex
+	jobs    map[*job]struct{}
+	entries int // of them, kept by the retry queue
+}
+
+func (s *jobSet) add(j *job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j.began = time.Now()
+	if s.jobs == nil {
+		s.jobs = make(map[*job]struct{})
+	}
+	s.jobs[j] = struct{}{}
+	if j.kept != nil {
+		s.entries++
+	}
+}
+
+// end forgets a job and returns the tag to acknowledge, if the broker waits for it.
+func (s *jobSet) end(j *job) (broker.Tag, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.jobs[j]; !ok {
+		return broker.Tag{}, false
+	}
+	delete(s.jobs, j)
+	if j.kept != nil {
+		s.entries--
+	}
+	return j.tag, j.delivered
+}
+
+// entry is the job's entry in the retry queue, or nil.
+func (s *jobSet) entry(j *job) *retry.Entry {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return j.kept
+}
+
+// keep hands a job over to the retry queue and returns the tag to acknowledge; it is false
+// when the job has ended meanwhile.
+func (s *jobSet) keep(j *job, e *retry.Entry) (broker.Tag, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, ok := s.jobs[j]; !ok {
+		return broker.Tag{}, false
+	}
+	j.kept, j.delivered = e, false
+	s.entries++
+	return j.tag, true
+}
+
+func (s *jobSet) len() (all, entries int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.jobs), s.entries
+}
+
+// waiting are the jobs the broker has been keeping since before t.
+func (s *jobSet) waiting(t time.Time) (out []*job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for j := range s.jobs {
+		if j.delivered && j.a != nil && j.began.Before(t) {
+			out = append(out, j)
+		}
+	}
+	return out
+}

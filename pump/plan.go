@@ -1,0 +1,112 @@
+package pump
+
+import (
+	"errors"
+	"strings"
+
+	"srpump/post"
+	"srpump/pump/broker"
+	"srpump/pump/config"
+	"srpump/pump/fetch"
+)
+
+// Defaults of options whose value 0 means: chosen by the flow.
+const (
+	autoWorkers       = 16
+	prefetchFiles     = 512
+	prefetchNoFiles   = 2000
+	workersShareParts = 4 // one host may occupy all but one of so many parts of the workers
+)
+
+// newPlan reads and checks the options of a flow.
+func newPlan(c *config.Config, h *Host) (plan, error) {
+	v := c.Values
+	p := plan{files: !v.Bool("notify_only"), workers: v.Int("instances"), prefetch: v.Int("prefetch"), prefix: v.String("post_topic_prefix")}
+	var err error
+	if p.from, err = h.endpoint(c, "broker", false); err != nil {
+		return p, err
+	}
+	p.ephemeral = p.from.isPipe() && c.Path == ""
+	if err := p.posts(c, h); err != nil {
+		return p, err
+	}
+	if p.workers == 0 {
+		p.workers = autoWorkers
+	}
+	if p.prefetch == 0 && p.files {
+		p.prefetch = prefetchFiles
+	} else if p.prefetch == 0 {
+		p.prefetch = prefetchNoFiles
+	}
+	if p.prefix == "" {
+		p.prefix = v.String("topic_prefix")
+	}
+	p.baseMode = map[string]post.BaseMode{"static": post.BaseStatic, "prefix": post.BasePrefix}[v.String("srcpath")]
+	if p.inflight, err = fetch.ParseInflight(v.String("inflight")); err != nil {
+		return p, err
+	}
+	if p.sync, err = fetch.ParseSync(v.String("fsync")); err != nil {
+		return p, err
+	}
+	return p, p.readHeaders(c)
+}
+
+// posts settles whether and where the flow announces.
+func (p *plan) posts(c *config.Config, h *Host) (err error) {
+	p.posting = c.Values.Set("post_broker") || c.Preset != config.Subscribe
+	if !p.posting {
+		return nil
+	}
+	option := "post_broker"
+	if !c.Values.Set(option) {
+		option = "broker"
+		if c.Values.Set("manager") {
+			option = "manager"
+		}
+	}
+	if p.to, err = h.endpoint(c, option, true); err != nil {
+		return err
+	}
+	if p.exchange, err = postExchange(c, p.to); err != nil {
+		return err
+	}
+	if p.files {
+		if p.baseURL, err = postBaseURL(c, p.to); err != nil {
+			return err
+		}
+	}
+	return p.refuseLoop(c)
+}
+
+// errLoop is a flow that would take in what it gives out.
+var errLoop = errors.New("it would consume its own announcements")
+
+func (p *plan) refuseLoop(c *config.Config) error {
+	if p.from.isPipe() || p.to.isPipe() || !p.from.same(p.to) || c.Values.Bool("allow_loop") {
+		return nil
+	}
+	for _, b := range c.Bindings {
+		if b.Exchange == p.exchange {
+			return &broker.Error{Op: "post to", Object: p.exchange, Kind: errLoop,
+				Hint: "set exchange and post_exchange to different ones, or allow_loop on if the topics keep them apart"}
+		}
+	}
+	return nil
+}
+
+// readHeaders sorts the option header into what is added and what is taken off.
+func (p *plan) readHeaders(c *config.Config) error {
+	p.headers, p.drop = make(map[string]string), make(map[string]bool)
+	for _, h := range c.Values.List("header") {
+		name, value, ok := strings.Cut(h, "=")
+		switch {
+		case !ok || name == "":
+			return &broker.Error{Op: "use header", Object: h, Kind: errors.New("it is not name=value")}
+		case value == "None" || value == "none" || value == "null":
+			p.drop[name] = true
+		default:
+			p.headers[name] = value
+		}
+	}
+	return nil
+}

@@ -1,0 +1,111 @@
+package pump
+
+import (
+	"context"
+	"sync"
+)
+
+// A pool is the workers of a flow. Each source host has a line of its own and may
+// occupy only a share of the workers, so that a slow one cannot starve the others.
+type pool struct {
+	mu     sync.Mutex
+	ready  *sync.Cond
+	lines  map[string]*line
+	turns  []*line // hosts with work, in turn
+	share  int
+	closed bool
+	over   sync.WaitGroup
+	work   func(context.Context, *job)
+}
+
+type line struct {
+	host   string
+	jobs   []task
+	active int
+	listed bool // among turns
+}
+
+type task struct {
+	ctx context.Context
+	j   *job
+}
+
+// newPool starts n workers, of which one host may occupy share.
+func newPool(n, share int, work func(context.Context, *job)) *pool {
+	p := &pool{lines: make(map[string]*line), share: share, work: work}
+	p.ready = sync.NewCond(&p.mu)
+	for range n {
+		p.over.Go(p.run)
+	}
+	return p
+}
+
+// add queues a job; it does not wait.
+func (p *pool) add(ctx context.Context, j *job) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.lines[j.source]
+	if l == nil {
+		l = &line{host: j.source}
+		p.lines[j.source] = l
+	}
+	l.jobs = append(l.jobs, task{ctx, j})
+	p.list(l)
+	p.ready.Signal()
+}
+
+// list puts a host at the end of the turns when it has work and room.
+func (p *pool) list(l *line) {
+	if !l.listed && len(l.jobs) > 0 && l.active < p.share {
+		l.listed = true
+		p.turns = append(p.turns, l)
+	}
+}
+
+func (p *pool) run() {
+	for {
+		p.mu.Lock()
+		for len(p.turns) == 0 && !p.closed {
+			p.ready.Wait()
+		}
+		if p.closed {
+			p.mu.Unlock()
+			return
+		}
+		l := p.turns[0]
+		p.turns = p.turns[1:]
+		l.listed = false
+		t := l.jobs[0]
+		l.jobs = l.jobs[1:]
+		l.active++
+		p.list(l)
+		if len(p.turns) > 0 {
+			p.ready.Signal()
+		}
+		p.mu.Unlock()
+		p.work(t.ctx, t.j)
+		p.release(l)
+	}
+}
+
+func (p *pool) release(l *line) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l.active--
+	p.list(l)
+	if l.active == 0 && len(l.jobs) == 0 {
+		delete(p.lines, l.host)
+	}
+	if len(p.turns) > 0 {
+		p.ready.Signal()
+	}
+}
+
+// close ends the workers after the job each is at; what is queued is not begun.
+func (p *pool) close() {
+	p.mu.Lock()
+	p.closed = true
+	p.ready.Broadcast()
+	p.mu.Unlock()
+	p.over.Wait()
+}

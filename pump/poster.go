@@ -1,0 +1,144 @@
+package pump
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"time"
+
+	"srpump/post"
+	"srpump/pump/config"
+	"srpump/winnow"
+)
+
+// A Poster announces files: those named (sr_post) or those that change (sr_watch).
+type Poster struct {
+	Counters Counters
+
+	cfg      *config.Config
+	host     *Host
+	maker    post.Maker
+	rules    *Rules
+	events   eventSet
+	target   endpoint
+	exchange string
+	sum      string // method; empty when sums are not computed
+	cache    *winnow.Cache
+	out      *announcer
+	fatal    error // what ends everything, set once
+	once     sync.Once
+	cancel   context.CancelFunc
+}
+
+// NewPoster reads what a poster needs from its configuration.
+func NewPoster(c *config.Config, h *Host) (*Poster, error) {
+	p := &Poster{cfg: c, host: h, sum: c.Values.String("sum"), events: newEvents(c)}
+	var err error
+	if p.target, err = h.endpoint(c, "post_broker", true); err != nil {
+		return nil, err
+	}
+	if p.exchange, err = postExchange(c, p.target); err != nil {
+		return nil, err
+	}
+	if p.maker, err = newMaker(c, p.target, h); err != nil {
+		return nil, err
+	}
+	if err := checkSum(p.sum); err != nil {
+		return nil, err
+	}
+	p.rules, err = NewRules(c.Rules, c.Final, c.AcceptsUnmatched())
+	return p, err
+}
+
+// checkSum refuses a sum nobody could compute.
+func checkSum(s string) error {
+	switch s {
+	case "d", "s", "n", "0", "z,d", "z,s":
+		return nil
+	}
+	return fmt.Errorf("cannot use sum %q: it is none of d, s, n, 0, z,d and z,s", s)
+}
+
+// start connects and opens the cache; stop undoes it.
+func (p *Poster) start(ctx context.Context) (stop func(context.Context) error, err error) {
+	conn, err := p.host.open(ctx, p.target, p.cfg)
+	if err != nil {
+		return nil, err
+	}
+	if p.out, err = newAnnouncer(ctx, conn, p.exchange, p.cfg, p.host, &p.Counters); err != nil {
+		conn.Close()
+		return nil, err
+	}
+	p.out.patient = p.cfg.Preset != config.Post
+	if ttl := p.cfg.Values.Duration("suppress_duplicates"); ttl > 0 {
+		if p.cache, err = openCache(p.cfg, p.host, winnow.One, ttl, filepath.Join(p.cfg.State().Dir(), "winnow")); err != nil {
+			conn.Close()
+			return nil, err
+		}
+	}
+	return func(ctx context.Context) error {
+		err := p.out.close(ctx)
+		if p.cache != nil {
+			err = errors.Join(err, p.cache.Close())
+		}
+		return errors.Join(err, conn.Close())
+	}, nil
+}
+
+// fail ends the run with err.
+func (p *Poster) fail(err error) {
+	p.once.Do(func() {
+		p.fatal = err
+		p.cancel()
+	})
+}
+
+// Post announces the files named, and everything below directories named; one named - stands
+// for a list of names on standard input. What cannot be announced is logged and counted in
+// Failed; the error is one that stopped the run.
+func (p *Poster) Post(ctx context.Context, paths []string) error {
+	ctx, p.cancel = context.WithCancel(ctx)
+	defer p.cancel()
+	stop, err := p.start(ctx)
+	if err != nil {
+		return err
+	}
+	err = p.walk(ctx, paths)
+	if p.fatal == nil && err == nil {
+		return stop(context.WithoutCancel(ctx))
+	}
+	short, done := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer done()
+	err = errors.Join(p.fatal, err)
+	stop(short)
+	return err
+}
+
+// walk lists files and hands them to as many readers as there are processors.
+func (p *Poster) walk(ctx context.Context, paths []string) error {
+	found := make(chan entry, 1024)
+	var readers sync.WaitGroup
+	for range max(runtime.NumCPU(), p.cfg.Values.Int("instances")) {
+		readers.Add(1)
+		go func() {
+			defer readers.Done()
+			for e := range found {
+				p.announceEntry(ctx, e)
+			}
+		}()
+	}
+	err := p.list(ctx, paths, func(e entry) error {
+		select {
+		case found <- e:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	close(found)
+	readers.Wait()
+	return err
+}

@@ -1,0 +1,210 @@
+package pump
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"srpump/partition"
+	"srpump/post"
+	"srpump/pump/broker"
+	"srpump/winnow"
+)
+
+func (p *Poster) failed(path string, err error) {
+	p.Counters.Failed.Add(1)
+	p.host.Log.Error("not announced", "path", path, "error", err)
+}
+
+// announceEntry makes and sends the announcements of one path.
+func (p *Poster) announceEntry(ctx context.Context, e entry) {
+	if ctx.Err() != nil || !p.wanted(e) {
+		return
+	}
+	var err error
+	switch {
+	case e.info == nil:
+		err = p.removal(ctx, e.path)
+	case e.info.Mode()&fs.ModeSymlink != 0:
+		err = p.link(ctx, e)
+	default:
+		err = p.file(ctx, e)
+	}
+	if err != nil && ctx.Err() == nil {
+		p.failed(e.path, err)
+	}
+}
+
+// wanted asks the rules and the events before anything is read.
+func (p *Poster) wanted(e entry) bool {
+	kind := "change"
+	switch {
+	case e.info == nil:
+		kind = "delete"
+	case e.info.Mode()&fs.ModeSymlink != 0:
+		kind = "link"
+	}
+	if !p.events[kind] {
+		return false
+	}
+	probe := post.Announcement{Base: p.maker.BaseURL, Path: p.maker.Rel(e.path)}
+	choice := p.rules.Choose(&probe)
+	if choice.Accept {
+		return true
+	}
+	p.Counters.Rejected.Add(1)
+	if p.cfg.Values.Bool("log_reject") {
+		p.host.Log.Info("rejected", "path", e.path, "rule", choice.Line)
+	}
+	return false
+}
+
+func (p *Poster) removal(ctx context.Context, path string) error {
+	a, err := p.maker.Removal(path, p.host.Now())
+	if err != nil {
+		return err
+	}
+	return p.send(ctx, a)
+}
+
+// link announces a symbolic link and, with follow_symlinks, the file it leads to.
+func (p *Poster) link(ctx context.Context, e entry) error {
+	target, err := os.Readlink(e.path)
+	if err != nil {
+		return fmt.Errorf("cannot read link: %w", err)
+	}
+	a, err := p.maker.Link(e.path, target, p.host.Now())
+	if err != nil {
+		return err
+	}
+	if err := p.send(ctx, a); err != nil || !p.cfg.Values.Bool("follow_symlinks") {
+		return err
+	}
+	real, err := filepath.EvalSymlinks(e.path)
+	if err != nil {
+		return nil // a link may lead nowhere
+	}
+	if info, err := os.Lstat(real); err == nil && info.Mode().IsRegular() {
+		return p.file(ctx, entry{real, info})
+	}
+	return nil
+}
+
+// file announces a file, or each of its blocks, with sums of what it holds
+// once it holds still.
+func (p *Poster) file(ctx context.Context, e entry) error {
+	method, _, later := strings.Cut(p.sum, ",")
+	if later || post.NewHash(method) == nil {
+		return p.blocks(ctx, e, e.info, func(partition.Block) (post.Fingerprint, error) { return p.nominal(e.path), nil })
+	}
+	s, err := openFile(e.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return p.removal(ctx, e.path)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot read: %w", err)
+	}
+	defer s.close()
+	for try := 1; ; try++ {
+		out, err := p.sums(s, method)
+		if err == nil {
+			err = s.unchanged()
+		}
+		if err == nil {
+			return p.blocks(ctx, e, s.info, func(b partition.Block) (post.Fingerprint, error) { return out[b.Number], nil })
+		}
+		if !errors.Is(err, errChanged) || try == settleTries {
+			return err
+		}
+		if now, err := s.f.Stat(); err == nil {
+			s.info = now
+		}
+	}
+}
+
+// sums are the fingerprints of all blocks of the file, by number.
+func (p *Poster) sums(s *sumFile, method string) ([]post.Fingerprint, error) {
+	b := p.cut(s.info.Size())
+	out := make([]post.Fingerprint, 0, b.Count)
+	for ; b.Number < b.Count; b.Number++ {
+		sum, err := s.block(method, b)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, sum)
+	}
+	return out, nil
+}
+
+func (p *Poster) cut(size int64) partition.Block {
+	return partition.Cut(partition.Inplace, size, partition.BlockSize(size, p.cfg.Values.Size("blocksize")))
+}
+
+// nominal is a fingerprint made without reading the file.
+func (p *Poster) nominal(path string) post.Fingerprint {
+	switch method, value, _ := strings.Cut(p.sum, ","); method {
+	case post.SumName:
+		return post.OfName(filepath.Base(path))
+	case post.SumLater:
+		return post.Fingerprint{Method: method, Value: value}
+	}
+	return post.NoSum()
+}
+
+func (p *Poster) blocks(ctx context.Context, e entry, info fs.FileInfo, sum func(partition.Block) (post.Fingerprint, error)) error {
+	now := p.host.Now()
+	for b := p.cut(info.Size()); b.Number < b.Count; b.Number++ {
+		f, err := sum(b)
+		if err != nil {
+			return err
+		}
+		a, err := p.maker.File(e.path, info, f, b, now)
+		if err != nil {
+			return err
+		}
+		if err := p.send(ctx, a); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send publishes an announcement unless it was published already.
+func (p *Poster) send(ctx context.Context, a *post.Announcement) error {
+	var token winnow.Token
+	if p.cache != nil {
+		var v winnow.Verdict
+		if v, token = p.cache.Offer(a); v != winnow.Fresh {
+			p.Counters.Winnowed.Add(1)
+			return nil
+		}
+	}
+	err := p.out.send(ctx, a, func(err error) { p.confirmed(a, token, err) })
+	if err != nil && p.cache != nil {
+		p.cache.Release(token)
+	}
+	return err
+}
+
+func (p *Poster) confirmed(a *post.Announcement, token winnow.Token, err error) {
+	if err != nil {
+		if p.cache != nil {
+			p.cache.Release(token)
+		}
+		if !errors.Is(err, broker.ErrClosed) {
+			p.fail(err)
+		}
+		return
+	}
+	if p.cache != nil {
+		if err := p.cache.Commit(token); err != nil {
+			p.host.Log.Error("cache not written", "error", err)
+		}
+	}
+	p.Counters.Bytes.Add(max(a.Size(), 0))
+	p.host.Log.Debug("announced", "topic", a.Topic, "path", a.Path, "sum", a.Sum)
+}

@@ -1,0 +1,106 @@
+package pump
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"srpump/post/watch"
+)
+
+// An entry is a path to announce; a nil info is one that is gone.
+type entry struct {
+	path string
+	info fs.FileInfo
+}
+
+func (p *Poster) list(ctx context.Context, paths []string, fn func(entry) error) error {
+	for _, name := range paths {
+		if name == "-" {
+			if err := p.listInput(ctx, fn); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := p.listTree(ctx, name, fn); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// listInput reads names, one a line or ended by NUL.
+func (p *Poster) listInput(ctx context.Context, fn func(entry) error) error {
+	if p.host.Stdin == nil {
+		return errors.New("cannot read names: there is no standard input")
+	}
+	sc := bufio.NewScanner(p.host.Stdin)
+	sc.Buffer(make([]byte, 64<<10), 1<<20)
+	if p.cfg.Values.Bool("null_input") {
+		sc.Split(splitNUL)
+	}
+	for sc.Scan() {
+		if sc.Text() == "" {
+			continue
+		}
+		if err := p.listTree(ctx, sc.Text(), fn); err != nil {
+			return err
+		}
+	}
+	if err := sc.Err(); err != nil {
+		return fmt.Errorf("cannot read names from standard input: %w", err)
+	}
+	return nil
+}
+
+func splitNUL(data []byte, atEOF bool) (int, []byte, error) {
+	if i := bytes.IndexByte(data, 0); i >= 0 {
+		return i + 1, data[:i], nil
+	}
+	if atEOF && len(data) > 0 {
+		return len(data), data, nil
+	}
+	return 0, nil, nil
+}
+
+// listTree lists one name. A name that is not there is the announcement of a removal.
+func (p *Poster) listTree(ctx context.Context, name string, fn func(entry) error) error {
+	root := p.absolute(name)
+	var missing bool
+	err := watch.Walk(ctx, []string{root}, watch.WalkOptions{NeedInfo: true, Follow: p.cfg.Values.Bool("follow_symlinks"), Fault: func(path string, err error) {
+		if path == root && errors.Is(err, fs.ErrNotExist) {
+			missing = true
+			return
+		}
+		p.failed(path, err)
+	}}, func(path string, info fs.FileInfo) error { return fn(entry{path, info}) })
+	if err == nil && missing {
+		err = fn(entry{path: root})
+	}
+	return err
+}
+
+// absolute makes a name absolute: below post_base_dir, or below the working directory when
+// it is there and not below post_base_dir.
+func (p *Poster) absolute(name string) string {
+	if filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	here := filepath.Join(p.host.Cwd, name)
+	if p.maker.BaseDir == "" {
+		return here
+	}
+	below := filepath.Join(p.maker.BaseDir, name)
+	if _, err := os.Lstat(below); err == nil {
+		return below
+	}
+	if _, err := os.Lstat(here); err == nil {
+		return here
+	}
+	return below
+}

@@ -1,0 +1,85 @@
+package pump
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"srpump/post"
+	"srpump/pump/broker"
+)
+
+// repost announces the copy, where the flow posts (step 3 of the order of durability).
+func (f *Flow) repost(ctx context.Context, j *job) {
+	if f.announce == nil {
+		f.finish.add(j, done)
+		return
+	}
+	a := j.a.Clone()
+	a.Sum, a.Block = j.sum, j.block
+	full := j.at.Full()
+	a.Base, a.Path = f.plan.baseURL, relativeTo(f.cfg.Values.String("post_base_dir"), full)
+	if a.Base == post.LocalBase {
+		a.Path = full
+	}
+	a.SetHeader(post.HeaderRename, "")
+	a.Topic = post.MakeTopic(f.plan.prefix, relativeTo(f.cfg.Values.String("post_base_dir"), full), f.cfg.Values.Bool("post_topic_filename"))
+	f.send(ctx, j, a)
+}
+
+// relativeTo takes dir off the front of path, at a whole component.
+func relativeTo(dir, path string) string {
+	m := post.Maker{BaseDir: dir}
+	return m.Rel(path)
+}
+
+// forward passes an announcement on, unchanged but for what routing needs.
+func (f *Flow) forward(ctx context.Context, j *job) {
+	if f.announce == nil {
+		f.finish.add(j, done)
+		return
+	}
+	a := j.a.Clone()
+	a.Topic = post.Reprefix(a.Topic, f.cfg.Values.String("topic_prefix"), f.plan.prefix)
+	f.send(ctx, j, a)
+}
+
+// send publishes a for j. Headers that say where it comes from and where it
+// goes are filled in where they are missing; those configured are added or
+// taken off.
+func (f *Flow) send(ctx context.Context, j *job, a *post.Announcement) {
+	fill := func(name, value string) {
+		if a.Header(name) == "" && value != "" && a.Headers[name] == nil {
+			a.SetHeader(name, value)
+		}
+	}
+	v := f.cfg.Values
+	fill(post.HeaderSource, v.String("source"))
+	fill(post.HeaderSource, f.plan.from.user)
+	fill(post.HeaderFromCluster, v.String("cluster"))
+	fill(post.HeaderFromCluster, f.plan.from.host())
+	fill(post.HeaderToClusters, strings.Join(v.List("to"), ","))
+	fill(post.HeaderToClusters, f.plan.to.host())
+	for k, value := range f.plan.headers {
+		fill(k, value)
+	}
+	for k := range f.plan.drop {
+		delete(a.Headers, k)
+	}
+	err := f.announce.send(ctx, a, func(err error) { f.confirmed(j, err) })
+	if err != nil && ctx.Err() == nil && !errors.Is(err, broker.ErrClosed) {
+		f.giveUp(j, err)
+	}
+}
+
+// confirmed: the broker has the new announcement. What it did not take is
+// still unacknowledged, or on disk, and comes again.
+func (f *Flow) confirmed(j *job, err error) {
+	switch {
+	case err == nil:
+		f.finish.add(j, done)
+	case errors.Is(err, broker.ErrClosed):
+	default:
+		f.fail(err)
+	}
+}

@@ -1,0 +1,146 @@
+package pump
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"srpump/post"
+	"srpump/pump/broker"
+	"srpump/pump/config"
+	"srpump/winnow"
+)
+
+// localExchange is the one everybody on a local broker shares, for it has no users.
+const localExchange = "xpublic"
+
+// postExchange is where announcements go: as configured, xs_<user> for posters, and the
+// shared one of a local broker.
+func postExchange(c *config.Config, e endpoint) (string, error) {
+	x := c.Values.String("post_exchange")
+	switch {
+	case x != "":
+		return x, nil
+	case e.isPipe(), e.isLocal():
+		return localExchange, nil
+	case e.user != "":
+		return "xs_" + e.user, nil
+	}
+	return "", fmt.Errorf("cannot tell where to announce: set post_exchange")
+}
+
+// postBaseURL is required on a broker other machines read. Elsewhere the files are on this
+// host: announced by absolute path, or below post_base_dir.
+func postBaseURL(c *config.Config, e endpoint) (string, error) {
+	u, dir := c.Values.String("post_base_url"), c.Values.String("post_base_dir")
+	switch {
+	case strings.HasPrefix(u, post.LocalBase):
+		return post.LocalBase, nil
+	case u != "":
+		return u, nil
+	case !e.isPipe() && !e.isLocal():
+		return "", &broker.Error{Op: "announce on", Object: e.String(), Kind: errNoBaseURL,
+			Hint: "set post_base_url to the URL under which others fetch the files, such as http://this.host/"}
+	case dir != "":
+		return post.LocalBase + strings.TrimRight(dir, "/") + "/", nil
+	}
+	return post.LocalBase, nil
+}
+
+var errNoBaseURL = errors.New("post_base_url is not set")
+
+// newMaker reads what announcements are made with.
+func newMaker(c *config.Config, e endpoint, h *Host) (post.Maker, error) {
+	v := c.Values
+	m := post.Maker{
+		BaseDir: v.String("post_base_dir"), Prefix: v.String("post_topic_prefix"), DirsOnly: !v.Bool("post_topic_filename"),
+		Rename: v.String("rename"), KeepMode: v.Bool("preserve_mode"), KeepTime: v.Bool("preserve_time"),
+	}
+	if v.Set("subtopic") {
+		m.Subtopic = v.String("subtopic")
+	}
+	var err error
+	if m.BaseURL, err = postBaseURL(c, e); err != nil {
+		return m, err
+	}
+	if m.Headers, err = headers(c, e); err != nil {
+		return m, err
+	}
+	m.Strip, err = stripper(v.String("strip"))
+	return m, err
+}
+
+// headers are those every announcement of a poster carries.
+func headers(c *config.Config, e endpoint) (map[string]string, error) {
+	v := c.Values
+	out := make(map[string]string)
+	set := func(name, value string) {
+		if value != "" {
+			out[name] = value
+		}
+	}
+	set(post.HeaderToClusters, strings.Join(v.List("to"), ","))
+	if out[post.HeaderToClusters] == "" {
+		set(post.HeaderToClusters, e.host())
+	}
+	set(post.HeaderFromCluster, v.String("cluster"))
+	set(post.HeaderSource, v.String("source"))
+	if v.String("source") == "" {
+		set(post.HeaderSource, e.user)
+	}
+	set(post.HeaderFlow, v.String("flow"))
+	for _, h := range v.List("header") {
+		name, value, ok := strings.Cut(h, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("cannot use header %q: it is not name=value", h)
+		}
+		if value == "None" || value == "null" || value == "none" {
+			delete(out, name)
+			continue
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+// stripper makes the header rename of a poster from the option strip.
+func stripper(how string) (func(string) string, error) {
+	if how == "" || how == "0" {
+		return nil, nil
+	}
+	if _, err := strconv.Atoi(how); err != nil {
+		if _, err := regexp.Compile(how); err != nil {
+			return nil, fmt.Errorf("cannot use strip %q: %w", how, err)
+		}
+	}
+	return func(rel string) string {
+		out, _ := new(Placement).strip(how, strings.TrimLeft(rel, "/"))
+		return out
+	}, nil
+}
+
+// An eventSet is what the option events lets through.
+type eventSet map[string]bool
+
+// newEvents reads the option events, also in its older spellings.
+func newEvents(c *config.Config) eventSet {
+	older := map[string]string{"created": "create", "deleted": "delete", "modified": "modify", "linked": "link"}
+	s := make(eventSet)
+	for _, e := range c.Values.List("events") {
+		if now, ok := older[e]; ok {
+			e = now
+		}
+		s[e] = true
+	}
+	s["change"] = s["create"] || s["modify"]
+	return s
+}
+
+// openCache opens the winnowing cache of a configuration.
+func openCache(c *config.Config, h *Host, mode winnow.Mode, ttl time.Duration, dir string) (*winnow.Cache, error) {
+	basis := map[string]winnow.Basis{"name": winnow.Name, "data": winnow.Data}[c.Values.String("suppress_duplicates_basis")]
+	return winnow.Open(winnow.Options{Mode: mode, Basis: basis, TTL: ttl, Dir: dir, Logger: h.Log, Now: h.Now})
+}

@@ -1,0 +1,106 @@
+package pump
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"srpump/post/watch"
+)
+
+// Watch announces what changes below the paths until ctx ends; with
+// post_on_start also what is there already.
+func (p *Poster) Watch(ctx context.Context, paths []string) error {
+	ctx, p.cancel = context.WithCancel(ctx)
+	defer p.cancel()
+	v := p.cfg.Values
+	roots := make([]string, len(paths))
+	for i, name := range paths {
+		roots[i] = p.absolute(name)
+	}
+	minAge, err := p.minAge()
+	if err != nil {
+		return err
+	}
+	w, err := watch.New(watch.Options{Roots: roots, Settle: v.Duration("sleep"), MinAge: minAge, Follow: v.Bool("follow_symlinks"),
+		Poll: v.Bool("force_polling"), Logger: p.host.Log})
+	if err != nil {
+		return err
+	}
+	stop, err := p.start(ctx)
+	if err != nil {
+		return err
+	}
+	var first sync.WaitGroup
+	if v.Bool("post_on_start") {
+		first.Go(func() { p.walkWhenReady(ctx, w, paths) })
+	}
+	err = w.Run(ctx, p.settled)
+	p.cancel()
+	first.Wait()
+	short, done := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer done()
+	if serr := stop(short); serr != nil {
+		p.host.Log.Warn("announcements unconfirmed", "error", serr)
+	}
+	if p.fatal != nil {
+		return p.fatal
+	}
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// walkWhenReady announces what is there, once whatever changes from then on is noticed.
+func (p *Poster) walkWhenReady(ctx context.Context, w *watch.Watcher, paths []string) {
+	select {
+	case <-w.Ready():
+	case <-ctx.Done():
+		return
+	}
+	if err := p.walk(ctx, paths); err != nil && ctx.Err() == nil {
+		p.fail(err)
+		return
+	}
+	p.host.Log.Info("watching", "paths", len(paths), "announced", p.Counters.Announced.Load(), "directories", w.Stats().Watched)
+}
+
+// settled announces a batch of events: files side by side, removals in their place between them.
+func (p *Poster) settled(ctx context.Context, events []watch.Event) error {
+	var files sync.WaitGroup
+	room := make(chan struct{}, runtime.NumCPU())
+	for _, e := range events {
+		if e.Op == watch.Removed {
+			files.Wait()
+			p.announceEntry(ctx, entry{path: e.Path})
+			continue
+		}
+		room <- struct{}{}
+		files.Go(func() {
+			p.announceEntry(ctx, entry{e.Path, e.Info})
+			<-room
+		})
+	}
+	files.Wait()
+	return ctx.Err()
+}
+
+// minAge is the option inflight of a poster: how old a file must be.
+func (p *Poster) minAge() (time.Duration, error) {
+	s := p.cfg.Values.String("inflight")
+	if s == "" || s == "none" {
+		return 0, nil
+	}
+	d, err := ago(s)
+	if err != nil {
+		return 0, fmt.Errorf("cannot use inflight %q: a poster needs the least age of a file, such as 5s", s)
+	}
+	if d <= time.Second {
+		return 0, nil
+	}
+	return d, nil
+}

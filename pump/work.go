@@ -1,0 +1,190 @@
+package pump
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"time"
+
+	"srpump/partition"
+	"srpump/post"
+	"srpump/pump/fetch"
+	"srpump/pump/transfer"
+)
+
+// work does what one announcement asks for: steps 1 and 2 of the order of
+// durability. It runs in a worker and has the job's paths to itself.
+func (f *Flow) work(ctx context.Context, j *job) {
+	if ctx.Err() != nil {
+		return
+	}
+	if !f.order.supersedes(j.at.Full(), j.a.Time) {
+		f.Counters.Superseded.Add(1)
+		f.host.Log.Info("superseded", "path", j.at.Full(), "announced", j.a.Time)
+		f.finish.add(j, dropped)
+		return
+	}
+	tree, err := f.trees.get(j.at.Root, fetch.TreeOptions{DirMode: fs.FileMode(f.cfg.Values.Octal("chmod_dir"))})
+	if err != nil {
+		f.failed(ctx, j, err)
+		return
+	}
+	j.sum, j.block = j.a.Sum, partition.Block{}
+	switch {
+	case j.a.Sum.IsRemoval():
+		f.install.Remove(tree, j.at.Path, func(err error) { f.installed(ctx, j, "removed", err) })
+	case j.a.Sum.IsLink():
+		f.link(ctx, j, tree)
+	case j.a.Sum.Method == post.SumMkdir:
+		f.install.Mkdir(tree, j.at.Path, func(err error) { f.installed(ctx, j, "made", err) })
+	default:
+		f.fetch(ctx, j, tree)
+	}
+}
+
+func (f *Flow) link(ctx context.Context, j *job, tree *fetch.Tree) {
+	target := j.a.Header(post.HeaderLink)
+	if target == "" {
+		f.giveUp(j, errors.New("a link without the header link"))
+		return
+	}
+	f.install.Link(tree, j.at.Path, target, func(err error) { f.installed(ctx, j, "linked", err) })
+}
+
+// errBlocks is one block of a file announced in several.
+var errBlocks = errors.New("files announced in blocks are not received")
+
+// fetch gets one whole file.
+func (f *Flow) fetch(ctx context.Context, j *job, tree *fetch.Tree) {
+	if b := j.a.Block; j.a.HasBlock() && b.Method != partition.Whole && b.Count > 1 {
+		f.giveUp(j, fmt.Errorf("%w: block %d of %d", errBlocks, b.Number, b.Count))
+		return
+	}
+	if !f.cfg.Values.Bool("overwrite") {
+		if same, err := fetch.Same(tree, j.at.Path, j.a); err == nil && same {
+			f.unchanged(ctx, j)
+			return
+		}
+	}
+	s, err := f.attempt(ctx, j, tree)
+	if err != nil {
+		f.failed(ctx, j, err)
+		return
+	}
+	if !s.Match && !f.agreed(j, s) {
+		f.mismatch(ctx, j, s)
+		return
+	}
+	if f.cfg.Values.Bool("discard") {
+		s.Discard()
+		f.installed(ctx, j, "fetched", nil)
+		return
+	}
+	j.sum, j.block = j.a.Sum.Announced(s.Sum), partition.WholeFile(s.Size)
+	f.install.Install(s, func(err error) { f.installed(ctx, j, "fetched", err) })
+}
+
+// attempt fetches, at once again after trouble that may pass.
+func (f *Flow) attempt(ctx context.Context, j *job, tree *fetch.Tree) (s *fetch.Staged, err error) {
+	tries := f.cfg.Values.Int("attempts")
+	if f.jobs.entry(j) != nil {
+		tries = 1
+	}
+	for try := range tries {
+		if try > 0 && !pause(ctx, time.Duration(try)*100*time.Millisecond) {
+			return nil, ctx.Err()
+		}
+		if s, err = fetch.Fetch(ctx, f.fetchJob(j, tree)); err == nil || !passing(err) {
+			break
+		}
+	}
+	if transfer.ClassOf(err) == transfer.NotFound && err != nil && j.from.Second != "" {
+		j.from.URL, j.from.Second = j.from.Second, ""
+		return fetch.Fetch(ctx, f.fetchJob(j, tree))
+	}
+	return s, err
+}
+
+// passing reports whether trying again at once may help.
+func passing(err error) bool {
+	var te *transfer.Error
+	if errors.As(err, &te) {
+		return te.Class == transfer.Temporary && te.RetryAfter == 0
+	}
+	return fetch.ClassOf(err) == fetch.Temporary
+}
+
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+func (f *Flow) fetchJob(j *job, tree *fetch.Tree) fetch.Job {
+	u := j.from.URL
+	if j.from.Local != "" {
+		u = transfer.FileURL(j.from.Local)
+	}
+	out := fetch.Job{
+		Source: f.sources, Request: transfer.Whole(u), Tree: tree, Path: j.at.Path, Inflight: f.plan.inflight, Tag: f.state,
+		Size: j.a.Size(), Sum: j.a.Sum, Mode: f.mode(j.a), HardLink: f.cfg.Values.String("copy") == "link",
+	}
+	if j.seen != (post.Fingerprint{}) {
+		out.Size = -1
+	}
+	if f.cfg.Values.Bool("preserve_time") {
+		out.Mtime = j.a.Mtime().Time()
+		if at, err := post.ParseTimestamp(j.a.Header(post.HeaderAtime)); err == nil {
+			out.Atime = at.Time()
+		}
+	}
+	return out
+}
+
+// mode is the announced permissions, else those of the option chmod; 0 leaves it to the umask.
+func (f *Flow) mode(a *post.Announcement) fs.FileMode {
+	if f.cfg.Values.Bool("preserve_mode") {
+		if m, err := strconv.ParseUint(a.Header(post.HeaderMode), 8, 32); err == nil && m&0o777 != 0 {
+			return fs.FileMode(m & 0o777)
+		}
+	}
+	return fs.FileMode(f.cfg.Values.Octal("chmod"))
+}
+
+// installed follows an installation, made durable: step 3, announcing it, comes next.
+func (f *Flow) installed(ctx context.Context, j *job, what string, err error) {
+	if err != nil {
+		f.failed(ctx, j, err)
+		return
+	}
+	switch what {
+	case "removed":
+		f.Counters.Removed.Add(1)
+	case "linked":
+		f.Counters.Linked.Add(1)
+	case "fetched":
+		f.Counters.Fetched.Add(1)
+		f.Counters.Bytes.Add(j.block.Length())
+	}
+	f.host.Log.Info(what, "path", j.at.Full(), "bytes", j.block.Length(), "url", transfer.Redact(j.from.URL), "sum", j.sum)
+	f.repost(ctx, j)
+}
+
+// unchanged is a file that is here already. It is not announced again, or two
+// pumps that feed each other would never end; except when a killed run may have
+// installed it without announcing it.
+func (f *Flow) unchanged(ctx context.Context, j *job) {
+	f.Counters.Unchanged.Add(1)
+	f.host.Log.Info("unchanged", "path", j.at.Full(), "sum", j.a.Sum)
+	j.sum, j.block = j.a.Sum, j.a.Block
+	if j.again {
+		f.repost(ctx, j)
+		return
+	}
+	f.finish.add(j, done)
+}
