@@ -12,7 +12,7 @@ import (
 
 const (
 	smallBuffer = 64 << 10
-	largeBuffer = 512 << 10
+	largeBuffer = 256 << 10
 	// pipelined is the size from which a second goroutine pays for itself.
 	pipelined = 1 << 20
 	// inPipe is the number of large buffers between reading and hashing.
