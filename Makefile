@@ -1,0 +1,54 @@
+# srpump: make help
+
+PREFIX  ?= /usr/local
+DESTDIR ?=
+BIN      = bin
+VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo dev)
+COMMANDS = sr_post sr_watch sr_subscribe sr_sarra sr_winnow sr_serve
+GO      ?= go
+LDFLAGS  = -s -w -X srpump/cmd/internal/cli.Version=$(VERSION)
+TESTFLAGS ?= -race
+export GOFLAGS += -mod=readonly
+
+.PHONY: build demo test test-long bench fuzz install lint help clean
+
+build: ## the multi-call binary and its links, in bin/
+	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/srpump ./cmd/srpump
+	for c in $(COMMANDS); do ln -sf srpump $(BIN)/$$c; done
+
+demo: build ## the main job on real files, with nothing installed; under a minute
+	sh demo/run.sh $(BIN)
+
+test: ## installs what the tests need where it is missing, and runs all tests
+	sh test/setup.sh
+	SRPUMP_REQUIRE=1 sh test/run.sh $(GO) test $(TESTFLAGS) -timeout 18m ./...
+
+test-long: ## the same with the long forms of crash, chaos and bad-input tests
+	sh test/setup.sh
+	SRPUMP_REQUIRE=1 SRPUMP_LONG=1 sh test/run.sh $(GO) test $(TESTFLAGS) -timeout 80m ./...
+
+bench: build ## the figures of test/bench/README.md
+	sh test/setup.sh
+	SRPUMP_REQUIRE=1 $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 60m ./test/bench
+
+fuzz: ## every fuzz target for FUZZTIME (30s) each
+	sh test/fuzz.sh $(GO) $(or $(FUZZTIME),30s)
+
+lint: ## gofmt, vet, staticcheck and the manual pages
+	test -z "$$(gofmt -l cmd man partition post pump test winnow)"
+	$(GO) vet ./...
+	$(GO) tool staticcheck ./...
+	mandoc -T lint -W warning man/*.[1-8]
+
+install: build ## binary, links and manual pages below $(DESTDIR)$(PREFIX)
+	install -d $(DESTDIR)$(PREFIX)/bin
+	install -m 755 $(BIN)/srpump $(DESTDIR)$(PREFIX)/bin/srpump
+	for c in $(COMMANDS); do ln -sf srpump $(DESTDIR)$(PREFIX)/bin/$$c; done
+	for p in man/*.[1-8]; do s=$${p##*.}; install -d $(DESTDIR)$(PREFIX)/share/man/man$$s; \
+		install -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$$s/; done
+
+clean: ## what build made
+	rm -rf $(BIN)
+
+help: ## this list
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 12
