@@ -71,7 +71,7 @@ func (j *Job) fetch(ctx context.Context) (*Staged, error) {
 		return nil, err
 	}
 	s.Validator = body.Validator
-	if err := j.fill(s, body); err != nil {
+	if err := j.fill(ctx, s, body); err != nil {
 		s.Discard()
 		return nil, err
 	}
@@ -79,11 +79,11 @@ func (j *Job) fetch(ctx context.Context) (*Staged, error) {
 }
 
 // fill gives the staged file its bytes, sum and attributes.
-func (j *Job) fill(s *Staged, body *transfer.Body) (err error) {
+func (j *Job) fill(ctx context.Context, s *Staged, body *transfer.Body) (err error) {
 	method := j.method()
 	linked := false
 	if body.File != nil {
-		linked, err = j.fromFile(s, body, method)
+		linked, err = j.fromFile(ctx, s, body, method)
 	} else {
 		s.Size, s.Sum, err = j.copyBody(s, body, method)
 	}

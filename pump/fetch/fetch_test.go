@@ -273,6 +273,28 @@ func TestLocalSources(t *testing.T) {
 	holds(t, tree, "part", data[3:10])
 }
 
+func TestCancelled(t *testing.T) {
+	tree := openTree(t, TreeOptions{})
+	dir := t.TempDir()
+	from := filepath.Join(dir, "from")
+	if err := os.WriteFile(from, []byte("data"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	g := transfer.NewFile(transfer.FileOptions{})
+	defer g.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, j := range []Job{job(t, tree, "x", make([]byte, 1<<20)), {Sum: md5Of([]byte("data"))}, {Sum: post.NoSum()}, {Sum: md5Of([]byte("data")), HardLink: true}} {
+		if j.Source == nil {
+			j.Source, j.Request, j.Tree, j.Path, j.Size = g, transfer.Whole(transfer.FileURL(from)), tree, "x", 4
+		}
+		if _, err := Fetch(ctx, j); !errors.Is(err, context.Canceled) {
+			t.Errorf("got %v", err)
+		}
+	}
+	only(t, tree)
+}
+
 func TestSame(t *testing.T) {
 	tree := openTree(t, TreeOptions{})
 	data := []byte("here already")

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Sync is how much is made durable before an installation counts as done.
@@ -31,7 +33,7 @@ func ParseSync(s string) (Sync, error) {
 // InstallerOptions bound a batch of SyncGroup. The zero value is what measured best.
 type InstallerOptions struct {
 	Sync     Sync
-	MaxBatch int           // files; default 256, for each stays open until installed
+	MaxBatch int           // files; default 512, or a quarter of the open files the system allows, for each stays open until installed
 	Window   time.Duration // from the first of a batch, while others are being fetched; default 20 ms
 }
 
@@ -50,10 +52,19 @@ type Installer struct {
 	over sync.WaitGroup
 }
 
+func defaultBatch() int {
+	const most = 512
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Cur/4 >= most {
+		return most
+	}
+	return max(1, int(limit.Cur/4))
+}
+
 // NewInstaller starts an Installer; Close ends it.
 func NewInstaller(o InstallerOptions) *Installer {
 	if o.MaxBatch < 1 {
-		o.MaxBatch = 256
+		o.MaxBatch = defaultBatch()
 	}
 	if o.Window <= 0 {
 		o.Window = 20 * time.Millisecond

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -15,7 +16,7 @@ import (
 // fromFile gives the staged file the bytes of a file of this host: a second
 // name for it when asked, else shared blocks (a reflink) where the filesystem
 // has them, else a copy. What is hashed is what was staged.
-func (j *Job) fromFile(s *Staged, body *transfer.Body, method string) (linked bool, err error) {
+func (j *Job) fromFile(ctx context.Context, s *Staged, body *transfer.Body, method string) (linked bool, err error) {
 	whole := j.Request.Offset == 0 && j.Request.Length < 0
 	shared := false
 	if whole && j.HardLink {
@@ -29,12 +30,9 @@ func (j *Job) fromFile(s *Staged, body *transfer.Body, method string) (linked bo
 	case err != nil:
 		return false, s.tree.failed("link", s.rel, err)
 	case shared:
-		s.Size, s.Sum, err = j.hashStaged(s.f, method)
+		s.Size, s.Sum, err = j.hashStaged(ctx, s.f, method)
 	case method == "":
-		s.Size, err = io.Copy(s.f, io.LimitReader(body.File, body.Size))
-		if err == nil && s.Size < body.Size {
-			err = fmt.Errorf("%d bytes short: %w", body.Size-s.Size, io.ErrUnexpectedEOF)
-		}
+		s.Size, err = copyFile(ctx, s.f, body.File, body.Size)
 		err = s.tree.failed("write", s.rel, err)
 	default:
 		s.Size, s.Sum, err = j.copyBody(s, body, method)
@@ -42,8 +40,41 @@ func (j *Job) fromFile(s *Staged, body *transfer.Body, method string) (linked bo
 	return linked, err
 }
 
+// copyFile copies n bytes without bringing them into this process, see
+// copy_file_range(2), in portions between which it can be cancelled.
+func copyFile(ctx context.Context, to, from *os.File, n int64) (done int64, err error) {
+	const portion = 64 << 20
+	for done < n {
+		if err := ctx.Err(); err != nil {
+			return done, err
+		}
+		m, err := io.CopyN(to, from, min(portion, n-done))
+		done += m
+		if err == io.EOF {
+			return done, fmt.Errorf("%d bytes short: %w", n-done, io.ErrUnexpectedEOF)
+		}
+		if err != nil {
+			return done, err
+		}
+	}
+	return done, nil
+}
+
+// cancelReader ends with its context.
+type cancelReader struct {
+	io.Reader
+	ctx context.Context
+}
+
+func (c cancelReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.Reader.Read(p)
+}
+
 // hashStaged computes the sum of a file that was not copied byte by byte.
-func (j *Job) hashStaged(f *os.File, method string) (int64, post.Fingerprint, error) {
+func (j *Job) hashStaged(ctx context.Context, f *os.File, method string) (int64, post.Fingerprint, error) {
 	fi, err := f.Stat()
 	if err != nil {
 		return 0, post.Fingerprint{}, j.Tree.failed("read", j.Path, err)
@@ -53,7 +84,7 @@ func (j *Job) hashStaged(f *os.File, method string) (int64, post.Fingerprint, er
 	}
 	buf := largeBuffers.Get().(*[largeBuffer]byte)
 	defer largeBuffers.Put(buf)
-	sum, n, err := post.OfReader(method, io.NewSectionReader(f, 0, fi.Size()), buf[:])
+	sum, n, err := post.OfReader(method, cancelReader{io.NewSectionReader(f, 0, fi.Size()), ctx}, buf[:])
 	return n, sum, j.Tree.failed("read", j.Path, err)
 }
 
