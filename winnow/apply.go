@@ -17,26 +17,27 @@ var seenKey = digest{(blockMagic + 1) << 32, 0}
 // keyed reports whether a key is that of announcements.
 func keyed(key digest) bool { return key != (digest{}) && !isBlocks(key) }
 
-// current is the last thing committed of the slot of s, and when that was announced.
-func (c *Cache) current(s *sight, now int64) (key digest, at int64, known bool) {
+// current is the last thing committed of the slot of s. Its key is zero when what there was is gone.
+func (c *Cache) current(s *sight, now int64) (m mark, known bool) {
 	whole := c.marks.find(s.whole)
 	if !c.live(whole, now) {
 		whole = nil
 	}
 	if s.layout == 0 || whole != nil && whole.key[0] != blocksKey(s.layout, 0)[0] {
 		if whole == nil {
-			return digest{}, 0, false
+			return mark{}, false
 		}
-		return whole.key, whole.time, true
+		return *whole, true
 	}
 	block := c.marks.find(s.slot)
-	switch {
-	case !c.live(block, now):
-		return digest{}, 0, false
-	case whole != nil && block.first < int64(whole.key[1]): // void: only its late copies are known
-		return digest{}, block.time, true
+	if !c.live(block, now) {
+		return mark{}, false
 	}
-	return block.key, block.time, true
+	m = *block
+	if whole != nil && m.first < int64(whole.key[1]) {
+		m.key = digest{} // void: only its late copies are known
+	}
+	return m, true
 }
 
 // appendMarks writes what committing s, first seen at first, leaves. A path of which nothing

@@ -46,8 +46,12 @@ func benchOpen(b *testing.B, dir string) *Cache {
 }
 
 func BenchmarkOfferCommit(b *testing.B) {
-	for _, dir := range []string{"", b.TempDir()} {
-		b.Run(map[bool]string{true: "memory", false: "disk"}[dir == ""], func(b *testing.B) {
+	for _, where := range []string{"memory", "disk"} {
+		b.Run(where, func(b *testing.B) {
+			dir := ""
+			if where == "disk" {
+				dir = b.TempDir()
+			}
 			c := benchOpen(b, dir)
 			b.ResetTimer()
 			grow(b, c, 0, b.N)
@@ -104,4 +108,16 @@ func resident(b *testing.B) int {
 		b.Fatal(err)
 	}
 	return kib << 10
+}
+
+// BenchmarkOpen opens a cache of two million.
+func BenchmarkOpen(b *testing.B) {
+	dir := b.TempDir()
+	c := benchOpen(b, dir)
+	grow(b, c, 0, 2_000_000)
+	c.Close()
+	b.ResetTimer()
+	for range b.N {
+		benchOpen(b, dir).Close()
+	}
 }

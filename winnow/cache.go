@@ -56,13 +56,17 @@ func Open(o Options) (*Cache, error) {
 	return c, nil
 }
 
+// farAhead is how many ns a source's clock may be ahead of ours, with room for one that
+// sends local time: a date in the far future must not win for ever.
+const farAhead = int64(24 * time.Hour)
+
 // Offer asks whether a may be passed on. After Fresh the caller holds it and must
 // Commit or Release the token. After Held it must Park, or Release to forget the copy.
 // Duplicate has the zero token, which Release and Commit take for nothing to do.
 func (c *Cache) Offer(a *post.Announcement) (Verdict, Token) {
 	s := sightOf(a, c.opts.Basis)
 	now := c.clock.now()
-	s.time = min(s.time, now+int64(time.Hour)) // a date in the far future must not win for ever
+	s.time = min(s.time, now+farAhead)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s.bytes != 0 && c.hints.other(s.bytes, s.whole) {
@@ -87,8 +91,9 @@ func (c *Cache) judge(s *sight, now int64) (Verdict, *hold) {
 	if s.key == (digest{}) {
 		return Fresh, nil
 	}
-	key, at, known := c.current(s, now)
-	if e := c.lastEvent(s); e != nil {
+	m, known := c.current(s, now)
+	key, at := m.key, m.time
+	if e := c.lastEvent(s); e != nil && !(known && c.overtook(&m, e)) {
 		if e.key == s.key {
 			return Held, e.hold
 		}
@@ -107,6 +112,14 @@ func (c *Cache) judge(s *sight, now int64) (Verdict, *hold) {
 		return Duplicate, nil // a late copy of what has been superseded
 	}
 	return Fresh, nil
+}
+
+// overtook reports whether m, though committed, comes after e, still under way.
+func (c *Cache) overtook(m *mark, e *event) bool {
+	if c.opts.Mode == One {
+		return m.first > e.hold.first
+	}
+	return m.time > e.time
 }
 
 // committed reports whether the key was announced within the time to live.

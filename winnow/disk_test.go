@@ -209,8 +209,14 @@ func TestDiskFull(t *testing.T) {
 	defer signal.Reset(syscall.SIGXFSZ)
 	dir := t.TempDir()
 	c, _ := open(t, Options{Dir: dir})
-	pass(t, c, say("before", "d,aa", "", 0))
-	_, tok := c.Offer(say("p", "d,aa", "", 0))
+	_, tok := c.Offer(say("before", "d,aa", "", 0))
+	if err := limited(t, 16, func() error { return c.Commit(tok) }); !errors.Is(err, syscall.EFBIG) {
+		t.Fatalf("first commit on a full disk: %v", err)
+	}
+	if err := c.Commit(tok); err != nil {
+		t.Fatal(err)
+	}
+	_, tok = c.Offer(say("p", "d,aa", "", 0))
 	err := limited(t, uint64(c.log.cur.size)+20, func() error { return c.Commit(tok) })
 	if !errors.Is(err, syscall.EFBIG) || !strings.Contains(err.Error(), dir) {
 		t.Fatalf("commit on a full disk: %v", err)

@@ -83,8 +83,9 @@ type scan struct {
 	end, damaged int
 }
 
-// readFrames calls fn with every record of b from offset at, and passes over what is damaged.
-func readFrames(b []byte, at int, fn func(mark)) scan {
+// readFrames calls fn with where each record of b is, from offset at on, and passes over
+// what is damaged.
+func readFrames(b []byte, at int, fn func(at int)) scan {
 	s := scan{end: at}
 	for at < len(b) {
 		n := frameAt(b[at:])
@@ -100,7 +101,7 @@ func readFrames(b []byte, at int, fn func(mark)) scan {
 			s.damaged++
 		}
 		for r := at + frameHeader; r < at+n; r += markSize {
-			fn(readMark(b[r:]))
+			fn(r)
 		}
 		at += n
 		s.end = at

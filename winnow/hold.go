@@ -45,16 +45,22 @@ func (c *Cache) take(s sight, now int64) *claim {
 	return cl
 }
 
-// lastEvent is the last thing under way that says something of the slot of s: another
-// block of the same file does not, unless the file is cut differently.
+// lastEvent is the last thing under way that says something of the slot of s: another block of
+// the same file does not, unless the file is cut differently. With many sources the last
+// is the one announced last, with one source the one that arrived last.
 func (c *Cache) lastEvent(s *sight) *event {
+	var last *event
 	lane := c.lanes[s.whole]
-	for i := len(lane) - 1; i >= 0; i-- {
-		if e := &lane[i]; e.slot == s.slot || e.layout != s.layout {
-			return e
+	for i := range lane {
+		e := &lane[i]
+		if e.slot != s.slot && e.layout == s.layout {
+			continue
+		}
+		if last == nil || c.opts.Mode == One || e.time >= last.time {
+			last = e
 		}
 	}
-	return nil
+	return last
 }
 
 // end takes a hold out and returns the copies that waited.

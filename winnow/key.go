@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/cespare/xxhash/v2"
+
 	"srpump/post"
 )
 
@@ -44,7 +46,7 @@ func sightOf(a *post.Announcement, basis Basis) sight {
 	}
 	s.key = sum128(appendKey(space[:0], a, p, basis))
 	if identifiesBytes(a) {
-		s.bytes = sum128(appendSum(space[:0], a))[0] | 1
+		s.bytes = xxhash.Sum64(appendSum(space[:0], a)) | 1
 	}
 	return s
 }

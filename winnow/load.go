@@ -46,8 +46,8 @@ func (c *Cache) reserve(numbers []int) {
 			bytes += fi.Size()
 		}
 	}
-	if records := int(bytes) / markSize; records > 100_000 && numbers[len(numbers)-1] > 0 {
-		c.marks.reserve(records * 3 / 4)
+	if records := int(bytes) / markSize; records > 100_000 {
+		c.marks.reserve(records)
 	}
 }
 
@@ -63,17 +63,31 @@ func (c *Cache) loadSegment(n int) (segment, error) {
 	if err != nil || !ours {
 		return s, err
 	}
+	var shards [256][]int // offsets of records
+	read := readFrames(b, min(segmentHeader, len(b)), func(at int) {
+		i := shardOf(readMark(b[at:]).slot)
+		shards[i] = append(shards[i], at)
+	})
+	for _, records := range shards {
+		c.replay(b, records, &s)
+	}
+	c.report(n, len(b), read)
+	s.size = int64(read.end)
+	return s, nil
+}
+
+// replay applies the records of one shard: the order of those of one slot is kept, and the
+// table's memory stays at hand.
+func (c *Cache) replay(b []byte, records []int, s *segment) {
 	now := c.clock.now()
-	read := readFrames(b, min(segmentHeader, len(b)), func(m mark) {
+	for _, at := range records {
+		m := readMark(b[at:])
 		m.first = min(m.first, now) // a clock set back since must not keep it longer
 		s.note([]mark{m}, 0)
 		if m.first > 0 && c.live(&m, now) {
 			c.apply(m, now)
 		}
-	})
-	c.report(n, len(b), read)
-	s.size = int64(read.end)
-	return s, nil
+	}
 }
 
 func (c *Cache) report(n, size int, read scan) {

@@ -156,7 +156,7 @@ func (l *segments) begin(now int64) error {
 	if err != nil {
 		return err
 	}
-	if _, err := f.Write(l.header); err == nil {
+	if _, err = f.Write(l.header); err == nil {
 		err = syncDir(l.dir)
 	}
 	if err != nil {

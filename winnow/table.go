@@ -31,14 +31,11 @@ type shard struct {
 	n    int
 }
 
-func (t *table) shard(slot digest) (*shard, int) {
-	i := int(slot[0] >> 56)
-	return &t.shards[i], i
-}
+func shardOf(slot digest) int { return int(slot[0] >> 56) }
 
 // find returns the mark in place, to be changed, or nil. It is good until the next put.
 func (t *table) find(slot digest) *mark {
-	s, _ := t.shard(slot)
+	s := &t.shards[shardOf(slot)]
 	if s.n == 0 {
 		return nil
 	}
@@ -50,7 +47,8 @@ func (t *table) find(slot digest) *mark {
 
 // put adds or replaces the mark of a slot.
 func (t *table) put(m mark) {
-	s, i := t.shard(m.slot)
+	i := shardOf(m.slot)
+	s := &t.shards[i]
 	if (s.n+1)*5 > len(s.recs)*4 {
 		s.resize(max(len(s.recs)+len(s.recs)/3, firstSize(i)))
 	}

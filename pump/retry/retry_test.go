@@ -129,7 +129,7 @@ func TestRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	q.Close()
-	q, h = open(t, dir, Options{Now: h.now})
+	q, _ = open(t, dir, Options{Now: h.now})
 	if q.Len() != 4 || q.Pending(es[0].Announcement.Path) {
 		t.Fatalf("%d entries, want 4", q.Len())
 	}
