@@ -1,11 +1,10 @@
 package fetch
 
 import (
+	"os"
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"os"
 
 	"srpump/post"
 )

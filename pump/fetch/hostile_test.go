@@ -299,3 +299,14 @@ func TestLinksAndRemovals(t *testing.T) {
 		}
 	}
 }
+
+func TestParseSync(t *testing.T) {
+	for text, want := range map[string]Sync{"": SyncGroup, "group": SyncGroup, "each": SyncEach, "off": SyncOff} {
+		if got, err := ParseSync(text); err != nil || got != want {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+	if _, err := ParseSync("on"); err == nil {
+		t.Error("fsync on is accepted")
+	}
+}

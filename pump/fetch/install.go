@@ -41,11 +41,12 @@ type InstallerOptions struct {
 const quiet = time.Millisecond
 
 // An Installer puts staged files in place, and makes and removes names. All
-// its methods return at once or after a short wait for room, and call done
-// exactly once, with nil when the change is in place and as durable as
-// configured. Done must be quick: with SyncGroup the next batch waits for it.
-// Changes of one path must be handed over one after the other, each when the
-// one before is done.
+// its methods call done exactly once, with nil when the change is in place and
+// as durable as configured. With SyncGroup they return at once, or when there
+// is room for more, and done is called by the Installer: it must be quick, the
+// next batch waits for it. With SyncEach and SyncOff done was called when they
+// return. Changes of one path must be handed over one after the other, each
+// when the one before is done. Many goroutines may use it at once.
 type Installer struct {
 	o    InstallerOptions
 	ops  chan *op
