@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -32,12 +33,16 @@ func (j *journal) Write(p []byte) (int, error) {
 	return j.text.Write(p)
 }
 
+func (j *journal) read() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
 func (j *journal) await(t *testing.T, ctx context.Context, phrase string) {
 	t.Helper()
 	for {
-		j.mu.Lock()
-		text := j.text.String()
-		j.mu.Unlock()
+		text := j.read()
 		if strings.Contains(text, phrase) {
 			return
 		}
@@ -107,6 +112,45 @@ func TestNodeKilled(t *testing.T) {
 	must(t, c.Close())
 }
 
+// Connections that break again and again, in the middle of frames, cost
+// duplicates but nothing else, neither on the way in nor on the way out.
+func TestCutsLoseNothing(t *testing.T) {
+	node, ctx, log := rabbit.Start(t), within(t), newJournal()
+	proxy := cutproxy.New(t, node.Addr())
+	c := connect(t, node.URLAt(proxy.Addr(), "admin"), log.options())
+	exchange, queue := route(t, ctx, c, "cuts")
+	p, err := c.Publisher(ctx, broker.PublishOptions{Window: 300})
+	must(t, err)
+	const n = 4000
+	confirmed := 0
+	for i := range n {
+		must(t, p.Publish(ctx, broker.Publishing{Exchange: exchange, Key: "k", Body: fmt.Append(nil, i)}, func(err error) {
+			if err != nil {
+				t.Error(err)
+			}
+			if confirmed++; confirmed%100 == 0 {
+				proxy.CutAfter(rand.Int64N(30_000))
+			}
+		}))
+	}
+	must(t, p.Flush(ctx))
+	k, err := c.Consume(ctx, queue, broker.ConsumeOptions{Prefetch: 100})
+	must(t, err)
+	seen := map[string]bool{}
+	for i := 0; len(seen) < n; i++ {
+		if i%200 == 0 && i < 5*n {
+			proxy.CutAfter(rand.Int64N(30_000))
+		}
+		d, err := k.Next(ctx)
+		must(t, err)
+		seen[string(d.Body)] = true
+		must(t, k.Ack(d.Tag))
+	}
+	must(t, k.Close())
+	t.Logf("%d breaks", strings.Count(log.read(), "broker is back"))
+	must(t, c.DeleteQueue(ctx, queue))
+}
+
 // arrived consumes until n different bodies have come.
 func arrived(t *testing.T, ctx context.Context, c broker.Conn, queue string, n int) {
 	t.Helper()
@@ -142,7 +186,7 @@ func TestSilentBroker(t *testing.T) {
 	must(t, p.Flush(ctx))
 	arrived(t, ctx, c, queue, 1)
 	must(t, c.DeleteQueue(ctx, queue))
-	if strings.Contains(log.text.String(), "admin:admin") {
+	if strings.Contains(log.read(), "admin:admin") {
 		t.Error("the password was logged")
 	}
 }
