@@ -95,6 +95,9 @@ func (f *Flow) Run(ctx context.Context) error {
 	defer f.abort()
 	if err := f.start(ctx); err != nil {
 		f.stop()
+		if errors.Is(err, context.Canceled) {
+			return nil
+		}
 		return err
 	}
 	var helpers sync.WaitGroup

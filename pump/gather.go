@@ -41,15 +41,15 @@ func (f *Flow) take(ctx context.Context, d *broker.Delivery) {
 	if f.suspects > 0 {
 		f.suspects--
 	}
+	var err error
+	j.a, err = post.Decode(d.Key, d.Headers, d.Body)
 	f.jobs.add(j)
-	a, err := post.Decode(d.Key, d.Headers, d.Body)
 	if err != nil {
 		f.Counters.Malformed.Add(1)
 		f.host.Log.Error("malformed announcement kept aside", "topic", d.Key, "error", err, "file", f.DeadLetters())
 		f.setAside(j, post.Message{Topic: d.Key, Headers: d.Headers, Body: d.Body}, err.Error())
 		return
 	}
-	j.a = a
 	f.admit(ctx, j)
 }
 

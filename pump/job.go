@@ -25,6 +25,7 @@ type job struct {
 	held  bool // token holds the fingerprint
 	turn  *turn
 
+	grown bool             // the source holds more than announced
 	seen  post.Fingerprint // of a first fetch that was not what was announced
 	sum   post.Fingerprint // of what is installed
 	block partition.Block  // the same

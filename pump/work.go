@@ -69,6 +69,10 @@ func (f *Flow) fetch(ctx context.Context, j *job, tree *fetch.Tree) {
 		}
 	}
 	s, err := f.attempt(ctx, j, tree)
+	if fetch.ClassOf(err) == fetch.Oversize && !j.grown && f.cfg.Values.String("sum_mismatch") == "auto" {
+		j.grown = true
+		s, err = f.attempt(ctx, j, tree)
+	}
 	if err != nil {
 		f.failed(ctx, j, err)
 		return
@@ -125,6 +129,13 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// A file may have grown since it was announced, but a source cannot make us fill the disk: to
+// this many times its size, and this many bytes always.
+const (
+	grownAtMost = 8
+	grownAlways = 64 << 20
+)
+
 func (f *Flow) fetchJob(j *job, tree *fetch.Tree) fetch.Job {
 	u := j.from.URL
 	if j.from.Local != "" {
@@ -134,8 +145,8 @@ func (f *Flow) fetchJob(j *job, tree *fetch.Tree) fetch.Job {
 		Source: f.sources, Request: transfer.Whole(u), Tree: tree, Path: j.at.Path, Inflight: f.plan.inflight, Tag: f.state,
 		Size: j.a.Size(), Sum: j.a.Sum, Mode: f.mode(j.a), HardLink: f.cfg.Values.String("copy") == "link",
 	}
-	if j.seen != (post.Fingerprint{}) {
-		out.Size = -1
+	if j.grown {
+		out.Size, out.MaxSize = -1, grownAtMost*out.Size+grownAlways
 	}
 	if f.cfg.Values.Bool("preserve_time") {
 		out.Mtime = j.a.Mtime().Time()
