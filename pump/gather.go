@@ -162,6 +162,6 @@ func (f *Flow) proceed(ctx context.Context, j *job) {
 		f.forward(ctx, j)
 		return
 	}
-	paths := []string{j.at.Path}
-	j.turn = f.order.enter(j.at.Root, paths, func() { f.pool.add(ctx, j) })
+	j.turn = &turn{run: func() { f.pool.add(ctx, j) }}
+	f.order.enter(j.turn, j.at.Root, j.at.Path)
 }

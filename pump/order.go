@@ -39,11 +39,10 @@ type claim struct {
 	waiting []*turn
 }
 
-// enter queues work that touches the paths, all below root; alone of them are kept from
-// everything below as well. run is called, by enter or by a leave, once the work may
+// enter queues a turn that touches the paths, all below root: other work on them, and on
+// what is above or below, waits. t.run is called, by enter or by a leave, once the work may
 // begin; it must not block.
-func (o *order) enter(root string, paths []string, run func()) *turn {
-	t := &turn{run: run}
+func (o *order) enter(t *turn, root string, paths ...string) {
 	o.mu.Lock()
 	for _, p := range paths {
 		o.claim(t, root+"\x00"+p, false)
@@ -56,9 +55,8 @@ func (o *order) enter(root string, paths []string, run func()) *turn {
 	ready := t.waits == 0
 	o.mu.Unlock()
 	if ready {
-		run()
+		t.run()
 	}
-	return t
 }
 
 // claim joins the last group of the lane or opens one. What a turn has claimed already

@@ -18,7 +18,9 @@ func TestOrder(t *testing.T) {
 	o := newOrder()
 	var log []string
 	enter := func(name string, paths ...string) *turn {
-		return o.enter("/d", paths, func() { log = append(log, name) })
+		t := &turn{run: func() { log = append(log, name) }}
+		o.enter(t, "/d", paths...)
+		return t
 	}
 	a1 := enter("a1", "x/a")
 	a2 := enter("a2", "x/a")
@@ -85,7 +87,8 @@ func TestOrderProperties(t *testing.T) {
 		for i := range n {
 			p := piece{i, rapid.SliceOfNDistinct(rapid.SampledFrom(paths), 1, 2, rapid.ID[string]).Draw(t, "paths")}
 			all = append(all, p)
-			turns[i] = o.enter("/d", p.paths, func() { begin(p) })
+			turns[i] = &turn{run: func() { begin(p) }}
+			o.enter(turns[i], "/d", p.paths...)
 			for len(running) > 0 && rapid.Bool().Draw(t, "finish") {
 				finish()
 			}

@@ -39,9 +39,6 @@ func TestContract(t *testing.T) {
 		brokertest.Run(t, brokertest.Harness{
 			Open: func(t testing.TB) broker.Conn { return dial(t, node.URLAt(proxy.Addr(), "admin"), quick) },
 			Cut:  func(testing.TB) { proxy.Cut() },
-			Lacks: map[string]string{
-				"unacknowledged deliveries return redelivered": "RabbitMQ answers an ack with the next delivery, which a close then returns as redelivered, seen or not",
-			},
 		})
 	})
 }

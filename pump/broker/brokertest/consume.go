@@ -111,13 +111,12 @@ func redelivered(e *env) {
 	e.must(first.Close())
 	e.eventually("four ready", func() bool { return e.ready(q) == 4 })
 	c = e.consume(e.conn, q, 10)
-	for _, want := range []struct {
-		body  string
-		again bool
-	}{{"u000000", true}, {"u000002", true}, {"u000003", false}, {"u000004", false}} {
+	for _, want := range []string{"u000000", "u000002", "u000003", "u000004"} {
 		d := e.next(c)
-		if string(d.Body) != want.body || d.Redelivered != want.again {
-			e.Errorf("got %q redelivered %v, want %q %v", d.Body, d.Redelivered, want.body, want.again)
+		handed := want < "u000003"                  // seen above
+		maybe := want == "u000003" && d.Redelivered // a broker may push it as soon as it has the acknowledgement
+		if string(d.Body) != want || d.Redelivered != handed && !maybe {
+			e.Errorf("got %q redelivered %v, want %q %v", d.Body, d.Redelivered, want, handed)
 		}
 	}
 }

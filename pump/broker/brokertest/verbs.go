@@ -201,7 +201,7 @@ func (e *env) startCutting() (stop func()) {
 		defer close(ended)
 		for {
 			select {
-			case <-time.After(time.Duration(20+rand.IntN(300)) * time.Millisecond):
+			case <-time.After(time.Duration(2+rand.IntN(80)) * time.Millisecond):
 				e.h.Cut(e)
 			case <-done:
 				return
