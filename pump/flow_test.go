@@ -290,7 +290,7 @@ func TestFasterSourceFails(t *testing.T) {
 	f, _ := h.run(config.Subscribe, "-suppress_duplicates", "on", "-directory", h.dir+"/out", "-retry_permanent", "2")
 	h.post("xpublic", announced(broken.URL+"/", "x", "the same", 1800000000))
 	h.until("the first is taken in", func() bool { return f.Counters.Received.Load() == 1 })
-	h.post("xpublic", announced(good.URL+"/", "x", "the same", 1800000000))
+	h.post("xpublic", announced(good.URL+"/", "x", "the same", 1799999999)) // by another clock
 	h.until("the second is parked", func() bool { return f.Counters.Received.Load() == 2 })
 	close(release)
 	h.until("the second is fetched", func() bool { return f.Counters.Fetched.Load() == 1 })

@@ -13,9 +13,9 @@ import (
 // (sr_subscribe(1), ORDER). Work on a file excludes other work on it and waits for a
 // removal of one of its directories; a removal excludes everything below.
 type order struct {
-	mu      sync.Mutex
-	lanes   map[string]*lane
-	started recent // path → time of the newest announcement worked on
+	mu       sync.Mutex
+	lanes    map[string]*lane
+	received recent // path → time of the announcement it has
 }
 
 func newOrder() *order { return &order{lanes: make(map[string]*lane)} }
@@ -116,16 +116,19 @@ func (o *order) leave(t *turn) {
 	}
 }
 
-// supersedes records that an announcement made at t is about to be worked on. It
-// is false when a newer one of the same path was already.
-func (o *order) supersedes(full string, t post.Timestamp) bool {
+// has reports whether the path has what was announced later than t.
+func (o *order) has(full string, t post.Timestamp) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if last, ok := o.started.get(full); ok && t.Time().Before(last) {
-		return false
-	}
-	o.started.put(full, t.Time())
-	return true
+	last, ok := o.received.get(full)
+	return ok && t.Time().Before(last)
+}
+
+// note records that the path now has what was announced at t.
+func (o *order) note(full string, t post.Timestamp) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.received.put(full, t.Time())
 }
 
 // recent is a map that forgets: at least its latest half entries are known.

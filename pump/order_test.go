@@ -111,22 +111,23 @@ func conflict(p, q []string) bool {
 	})
 }
 
-// Nothing older than what a path last received goes after it.
-func TestSupersedes(t *testing.T) {
+// Nothing older than what a path has goes over it; what failed does not count.
+func TestReceived(t *testing.T) {
 	o := newOrder()
 	at := func(s int64) post.Timestamp { return post.At(time.Unix(s, 0)) }
-	for _, c := range []struct {
-		at   int64
-		want bool
-	}{{5, true}, {5, true}, {4, false}, {6, true}, {5, false}} {
-		if got := o.supersedes("/d/x", at(c.at)); got != c.want {
-			t.Errorf("at %d: %v", c.at, got)
+	if o.has("/d/x", at(4)) {
+		t.Error("a path nothing was put at")
+	}
+	o.note("/d/x", at(5))
+	for s, want := range map[int64]bool{4: true, 5: false, 6: false} {
+		if got := o.has("/d/x", at(s)); got != want {
+			t.Errorf("at %d: %v", s, got)
 		}
 	}
 	for i := range 3 * recentHalf {
-		o.supersedes(fmt.Sprint(i), at(1))
+		o.note(fmt.Sprint(i), at(1))
 	}
-	if n := len(o.started.young) + len(o.started.old); n > 2*recentHalf {
+	if n := len(o.received.young) + len(o.received.old); n > 2*recentHalf {
 		t.Errorf("%d paths remembered", n)
 	}
 }

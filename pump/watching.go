@@ -34,13 +34,21 @@ func (p *Poster) Watch(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
-	var first sync.WaitGroup
-	if v.Bool("post_on_start") {
-		first.Go(func() { p.walkWhenReady(ctx, w, paths) })
+	left, err := p.remembered()
+	if err != nil {
+		p.host.Log.Warn("not all may be announced", "error", err)
 	}
+	if v.Bool("post_on_start") {
+		left = append(left, paths...)
+	}
+	var first sync.WaitGroup
+	first.Go(func() { p.walkWhenReady(ctx, w, left) })
 	err = w.Run(ctx, p.settled)
 	p.cancel()
 	first.Wait()
+	if rerr := p.remember(w.Pending()); rerr != nil {
+		p.host.Log.Error("not remembered", "error", rerr)
+	}
 	short, done := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer done()
 	if serr := stop(short); serr != nil {

@@ -20,7 +20,7 @@ func (f *Flow) work(ctx context.Context, j *job) {
 	if ctx.Err() != nil {
 		return
 	}
-	if !f.order.supersedes(j.at.Full(), j.a.Time) {
+	if f.order.has(j.at.Full(), j.a.Time) {
 		f.Counters.Superseded.Add(1)
 		f.host.Log.Info("superseded", "path", j.at.Full(), "announced", j.a.Time)
 		f.finish.add(j, dropped)
@@ -173,6 +173,7 @@ func (f *Flow) installed(ctx context.Context, j *job, what string, err error) {
 		f.failed(ctx, j, err)
 		return
 	}
+	f.order.note(j.at.Full(), j.a.Time)
 	switch what {
 	case "removed":
 		f.Counters.Removed.Add(1)
@@ -190,6 +191,7 @@ func (f *Flow) installed(ctx context.Context, j *job, what string, err error) {
 // pumps that feed each other would never end; except when a killed run may have
 // installed it without announcing it.
 func (f *Flow) unchanged(ctx context.Context, j *job) {
+	f.order.note(j.at.Full(), j.a.Time)
 	f.Counters.Unchanged.Add(1)
 	f.host.Log.Info("unchanged", "path", j.at.Full(), "sum", j.a.Sum)
 	j.sum, j.block = j.a.Sum, j.a.Block

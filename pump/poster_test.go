@@ -1,0 +1,121 @@
+package pump
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"srpump/pump/config"
+)
+
+// posted runs a poster over paths and returns what it announced on xout.
+func (h *house) poster(p config.Preset, args ...string) *Poster {
+	h.t.Helper()
+	out, err := NewPoster(h.config(p, append([]string{"-post_exchange", "xout", "-post_base_url", "http://h.example/", "-post_base_dir", h.dir + "/base"}, args...)...), h.host())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return out
+}
+
+func (h *house) write(path, content string) string {
+	h.t.Helper()
+	full := filepath.Join(h.dir, path)
+	if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := os.WriteFile(full, []byte(content), 0o644); err != nil {
+		h.t.Fatal(err)
+	}
+	return full
+}
+
+// sr_post(1): files, links and what is missing are announced; the rest is said and counted.
+func TestPost(t *testing.T) {
+	h := newHouse(t)
+	got := h.capture("xout")
+	h.write("base/sub/a", "aaa")
+	h.write("base/sub/b", strings.Repeat("B", 250))
+	if err := os.Symlink("a", filepath.Join(h.dir, "base/sub/l")); err != nil {
+		t.Fatal(err)
+	}
+	p := h.poster(config.Post, "-blocksize", "100", "-reject", ".*/hidden")
+	h.write("base/sub/hidden", "x")
+	if err := p.Post(context.Background(), []string{"sub", "gone"}); err != nil {
+		t.Fatal(err)
+	}
+	h.until("all are here", func() bool { return len(got()) == 6 })
+	seen := map[string]string{}
+	for _, a := range got() {
+		seen[a.Path+" "+a.Block.String()] = a.Sum.Method
+	}
+	want := map[string]string{"sub/a 1,3,1,0,0": "d", "sub/b i,100,3,50,0": "d", "sub/b i,100,3,50,1": "d", "sub/b i,100,3,50,2": "d", "sub/l \x00,0,0,0,0": "L", "gone \x00,0,0,0,0": "R"}
+	if fmt.Sprint(seen) != fmt.Sprint(want) || p.Counters.Rejected.Load() != 1 {
+		t.Errorf("announced %q, rejected %d", seen, p.Counters.Rejected.Load())
+	}
+}
+
+// With a cache only what changed is announced again, and what changed back is.
+func TestPostOnce(t *testing.T) {
+	h := newHouse(t)
+	got := h.capture("xout")
+	for i, content := range []string{"a", "a", "b", "b", "a"} {
+		h.write("base/x", content)
+		if err := h.poster(config.Post, "-suppress_duplicates", "1h").Post(context.Background(), []string{"x"}); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	h.until("three are here", func() bool { return len(got()) == 3 })
+}
+
+// sr_watch(1): what is there, what comes, what goes; what was noticed and not announced when
+// it was stopped is announced at the next start.
+func TestWatch(t *testing.T) {
+	h := newHouse(t)
+	got := h.capture("xout")
+	h.write("base/there", "1")
+	run := func(args ...string) (p *Poster, stop func()) {
+		p = h.poster(config.Watch, args...)
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- p.Watch(ctx, []string{h.dir + "/base"}) }()
+		return p, func() {
+			cancel()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	has := func(path, method string) func() bool {
+		return func() bool {
+			for _, a := range got() {
+				if a.Path == path && a.Sum.Method == method {
+					return true
+				}
+			}
+			return false
+		}
+	}
+	_, stop := run()
+	h.until("what is there", has("there", "d"))
+	h.write("base/new/dir/file", "2")
+	h.until("what comes", has("new/dir/file", "d"))
+	if err := os.Remove(filepath.Join(h.dir, "base/there")); err != nil {
+		t.Fatal(err)
+	}
+	h.until("what goes", has("there", "R"))
+	stop()
+	p := h.poster(config.Watch)
+	if err := p.remember([]string{h.write("base/late", "3"), h.dir + "/base/went"}); err != nil {
+		t.Fatal(err)
+	}
+	_, stop = run("-post_on_start", "off")
+	h.until("what was left", func() bool { return has("late", "d")() && has("went", "R")() })
+	stop()
+	if names, err := p.remembered(); err != nil || len(names) > 0 {
+		t.Errorf("still remembered: %q %v", names, err)
+	}
+}
