@@ -29,7 +29,7 @@ test-long: ## the same with the long forms of crash, chaos and bad-input tests
 
 bench: build ## the figures of test/bench/README.md
 	sh test/setup.sh
-	SRPUMP_REQUIRE=1 $(GO) test -run '^$$' -bench . -benchtime 1x -timeout 60m ./test/bench
+	$(GO) run ./test/bench
 
 fuzz: ## every fuzz target for FUZZTIME (30s) each
 	sh test/fuzz.sh $(GO) $(or $(FUZZTIME),30s)

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+)
+
+// oneGiB: one large file, fetched and verified, beside fetching alone and
+// verifying alone; all in memory.
+func oneGiB(ctx context.Context, b *bed) ([]finding, error) {
+	size := b.of(gib)
+	h, err := b.load(ctx, 1, size, b.fast)
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(h.src)
+	const file = "f000000"
+	got, err := play(ctx, b.rounds,
+		contender{"sr_subscribe", func(ctx context.Context) (sample, error) { return h.subscribed(ctx, "group") }},
+		contender{"curl -o", func(ctx context.Context) (sample, error) {
+			return h.fetched(ctx, func(dir string) (sample, error) {
+				_, took, err := b.finish(ctx, "curl", "-q", "-s", "-f", "-o", filepath.Join(dir, file), h.url(file))
+				return sample{"seconds": took.Seconds()}, err
+			})
+		}},
+		contender{"md5sum", func(ctx context.Context) (sample, error) {
+			_, took, err := b.finish(ctx, "md5sum", filepath.Join(h.src, file))
+			return sample{"seconds": took.Seconds()}, err
+		}})
+	if err != nil {
+		return nil, err
+	}
+	speed := func(of, span string) []float64 {
+		v := got[of].of(span)
+		for i := range v {
+			v[i] = float64(size) / 1e6 / v[i]
+		}
+		return v
+	}
+	own := speed("sr_subscribe", "seconds")
+	return []finding{
+		{what: "MB/s from process start", ours: own, anchor: speed("curl -o", "seconds"), versus: "curl -o", goal: goal{ratio: true, least: 0.7}},
+		{what: "MB/s from process start", ours: own, anchor: speed("md5sum", "seconds"), versus: "md5sum", goal: goal{ratio: true, least: 0.85}},
+		{what: "MB/s from the first taken", ours: speed("sr_subscribe", "running"), anchor: speed("curl -o", "seconds"), versus: "curl -o"},
+		{what: "peak RSS, MiB", ours: got["sr_subscribe"].of("peak MiB")},
+	}, nil
+}
