@@ -67,10 +67,10 @@ func (h *Host) endpoint(c *config.Config, option string, poster bool) (endpoint,
 	return endpoint{url: cred.URL(), user: cred.User}, nil
 }
 
-// open connects. The connection keeps itself alive; once makes the first
-// failure final, for commands somebody waits for.
+// open connects. The connection keeps itself alive; for sr_post, which somebody waits for,
+// the first failure is final.
 func (h *Host) open(ctx context.Context, e endpoint, c *config.Config) (broker.Conn, error) {
-	o := broker.Options{Name: c.Preset.Program() + "/" + c.Name, Logger: h.Log, TLSRigour: c.Values.String("tls_rigour")}
+	o := broker.Options{Name: c.Preset.Program() + "/" + c.Name, Logger: h.Log, TLSRigour: c.Values.String("tls_rigour"), OpenOnce: c.Preset == config.Post}
 	switch {
 	case e.isPipe():
 		return pipe.New(h.Stdin, h.Stdout, h.Log), nil

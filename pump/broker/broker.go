@@ -180,7 +180,9 @@ type Options struct {
 	Logger *slog.Logger // default: discard
 	// Once makes Open and every call fail with ErrUnreachable at the first broken
 	// connection in place of trying again until the context ends.
-	Once       bool
+	Once bool
+	// OpenOnce makes only Open so impatient; later breaks are mended.
+	OpenOnce   bool
 	Heartbeat  time.Duration // AMQP heartbeat; default 10 s
 	MinBackoff time.Duration // between attempts to connect; default 250 ms, doubling with jitter
 	MaxBackoff time.Duration // default 60 s

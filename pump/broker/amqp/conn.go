@@ -59,7 +59,7 @@ func Open(ctx context.Context, rawURL string, o broker.Options) (broker.Conn, er
 	c := &conn{to: to, o: withDefaults(o), changed: make(chan struct{}), bye: make(chan struct{}), children: map[child]struct{}{}}
 	c.log = c.o.Logger
 	c.life, c.end = context.WithCancel(context.Background())
-	l, err := c.connect(ctx, c.o.Once, true)
+	l, err := c.connect(ctx, c.o.Once || c.o.OpenOnce, true)
 	if err != nil {
 		c.end()
 		return nil, err
