@@ -2,6 +2,7 @@ package pump
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -49,9 +50,12 @@ func (e endpoint) same(o endpoint) bool {
 // from credentials.conf.
 func (h *Host) endpoint(c *config.Config, option string, poster bool) (endpoint, error) {
 	raw := c.Values.String(option)
+	outlet := c.Values.String("outlet")
 	switch {
-	case raw == pipeURL:
-		return endpoint{url: raw}, nil
+	case poster && outlet == "url":
+		return endpoint{}, errors.New("cannot use outlet url: it is not in this release; json prints whole announcements")
+	case raw == pipeURL, poster && outlet == "json":
+		return endpoint{url: pipeURL}, nil
 	case raw == "", raw == "sqlite:", raw == "sqlite://":
 		return endpoint{url: "sqlite://" + h.Database}, nil
 	case strings.HasPrefix(raw, "sqlite:") && !strings.HasPrefix(raw, "sqlite:/"):

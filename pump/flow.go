@@ -47,6 +47,7 @@ type Flow struct {
 
 	slots chan struct{} // one for each announcement on its way
 	jobs  jobSet
+	hints hints
 	fatal error
 	abort context.CancelFunc
 }

@@ -94,6 +94,7 @@ func (f *Flow) locate(j *job) (err error) {
 	if j.at, err = f.place.Place(j.a, &j.choice, j.from.Path); err != nil {
 		return err
 	}
+	f.hints.place(f.host.Log, j)
 	if j.from.Local != "" {
 		j.source = "localhost"
 		return f.mayReadLocal()
@@ -111,10 +112,15 @@ var errLocal = errors.New("a file of this host, announced by another")
 
 // mayReadLocal: file: is only for announcements that come from this host.
 func (f *Flow) mayReadLocal() error {
-	if f.plan.from.isLocal() || f.plan.from.isPipe() {
-		return nil
+	if !f.plan.from.isLocal() && !f.plan.from.isPipe() {
+		return errLocal
 	}
-	return errLocal
+	if f.cfg.Values.String("base_dir") == "" {
+		f.hints.unbounded.Do(func() {
+			f.host.Log.Warn("files of this host are read wherever they are announced", "hint", "base_dir bounds it to one directory")
+		})
+	}
+	return nil
 }
 
 // winnow asks the cache, and goes on with what is fresh.

@@ -138,6 +138,7 @@ func (f *Flow) spillLoop(ctx context.Context) {
 		select {
 		case <-tick.C:
 			f.spill(time.Now().Add(-spillAfter))
+			f.hintEqualSums()
 		case <-ctx.Done():
 			return
 		}

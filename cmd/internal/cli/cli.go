@@ -6,6 +6,7 @@ package cli
 import (
 	"context"
 	"io"
+	"log"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,6 +85,7 @@ func multiCall(args []string, stdout, stderr io.Writer) int {
 }
 
 func run(p config.Preset, args []string) int {
+	log.SetOutput(io.Discard) // libraries that would write past the flow's own log
 	env, err := config.HostEnv()
 	if err != nil {
 		say{p.Program(), os.Stderr}.errorf("%v", err)

@@ -1,0 +1,53 @@
+package pump
+
+import (
+	"log/slog"
+	"sync"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+// hints are what a flow points out once: not wrong, but perhaps not what was meant.
+type hints struct {
+	unbounded sync.Once // files of this host, with no base_dir
+	equalSums sync.Once
+	oneName   sync.Once
+
+	mu    sync.Mutex
+	taken map[string]uint64 // destination → xxhash64 of the path announced for it
+}
+
+// placesKept bounds how many destinations are remembered.
+const placesKept = 50_000
+
+// place warns when two paths are put under one name, of which the second replaces the first.
+func (h *hints) place(log *slog.Logger, j *job) {
+	if c := j.choice.Capture; c.Mirror && (c.Strip == "" || c.Strip == "0") {
+		return
+	}
+	full, from := j.at.Full(), xxhash.Sum64String(j.a.Path)
+	h.mu.Lock()
+	first, known := h.taken[full]
+	if h.taken == nil || len(h.taken) >= placesKept {
+		h.taken = make(map[string]uint64)
+	}
+	h.taken[full] = from
+	h.mu.Unlock()
+	if known && first != from {
+		h.oneName.Do(func() {
+			log.Warn("two announced paths have one destination", "path", full, "announced", j.a.Path, "hint", "mirror on keeps them apart")
+		})
+	}
+}
+
+// hintEqualSums points out that equal files under two paths pass.
+func (f *Flow) hintEqualSums() {
+	if f.cache == nil || f.cache.Stats().EqualSums == 0 {
+		return
+	}
+	f.hints.equalSums.Do(func() {
+		basis := f.cfg.Values.String("suppress_duplicates_basis")
+		f.host.Log.Warn("equal sums under two paths", "basis", basis, "hint",
+			"with suppress_duplicates_basis path both pass, with data only the first does")
+	})
+}
