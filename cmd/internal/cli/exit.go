@@ -33,6 +33,8 @@ func status(err error) int {
 	switch {
 	case err == nil, errors.Is(err, context.Canceled):
 		return ExitOK
+	case errors.As(err, new(usageError)):
+		return ExitUsage
 	case errors.Is(err, winnow.ErrBusy), errors.Is(err, errBusy):
 		return ExitBusy
 	case errors.As(err, new(*broker.Error)):

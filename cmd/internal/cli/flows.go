@@ -16,7 +16,7 @@ var errSome = errors.New("not everything could be done")
 func (s *session) post(ctx context.Context) error {
 	p, err := pump.NewPoster(s.cfg, s.host())
 	if err != nil {
-		return err
+		return usageError{err}
 	}
 	paths := s.cfg.Values.List("path")
 	if len(paths) == 0 {
@@ -29,15 +29,16 @@ func (s *session) post(ctx context.Context) error {
 		return p.Watch(ctx, paths)
 	}
 	start := time.Now()
-	if err := p.Post(ctx, paths); err != nil {
+	err = p.Post(ctx, paths)
+	if ctx.Err() != nil {
+		return errInterrupted
+	}
+	if err != nil {
 		return err
 	}
 	n := &p.Counters
 	s.log.Info("posted", "files", n.Announced.Load(), "bytes", n.Bytes.Load(), "failed", n.Failed.Load(),
 		"rejected", n.Rejected.Load(), "known", n.Winnowed.Load(), "seconds", seconds(time.Since(start)))
-	if ctx.Err() != nil {
-		return errInterrupted
-	}
 	if k := n.Failed.Load(); k > 0 {
 		return fmt.Errorf("%w: %d paths failed", errSome, k)
 	}
@@ -51,7 +52,7 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
 func (s *session) flow(ctx context.Context) error {
 	f, err := pump.NewFlow(s.cfg, s.host())
 	if err != nil {
-		return err
+		return usageError{err}
 	}
 	s.announceLocal("broker")
 	release, err := s.lockState()
@@ -71,8 +72,10 @@ func (s *session) flow(ctx context.Context) error {
 }
 
 // usagef is an error that ends with ExitUsage.
-func usagef(format string, args ...any) error { return usageError(fmt.Sprintf(format, args...)) }
+func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-type usageError string
+// A usageError is a command line or configuration that cannot be used, found before anything
+// was done.
+type usageError struct{ error }
 
-func (e usageError) Error() string { return string(e) }
+func (e usageError) Unwrap() error { return e.error }
