@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -185,4 +186,38 @@ func TestGauge(t *testing.T) {
 		t.Fatal(err)
 	}
 	check("q_gauge", level{0, 0, 0})
+}
+
+// Every row can be measured: the options, queues and programs it uses are there.
+func TestRows(t *testing.T) {
+	for _, program := range []string{"nginx", "curl", "md5sum", "sync"} {
+		if _, err := exec.LookPath(program); err != nil && os.Getenv("SRPUMP_REQUIRE") != "1" {
+			t.Skip(err)
+		}
+	}
+	rabbit.Start(t) // skips where there is none
+	t.Chdir("../..")
+	disk := t.TempDir()
+	b, err := newBed(t.Context(), options{rounds: 1, scale: 0.002, disk: disk, fast: disk})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows() {
+		found, err := r.run(t.Context(), b)
+		if err != nil {
+			t.Errorf("%s: %v", r.name, err)
+		}
+		for _, f := range found {
+			if v := median(f.ours); !(v >= 0) {
+				t.Errorf("%s: %s is %v", r.name, f.what, v)
+			}
+		}
+	}
+	if err := b.close(); err != nil {
+		t.Error(err)
+	}
+	left, err := os.ReadDir(disk)
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
 }

@@ -6,24 +6,26 @@ import (
 	"path/filepath"
 )
 
-// oneGiB: one large file, fetched and verified, beside fetching alone and
-// verifying alone; all in memory.
+// oneGiB: one large file, fetched from memory to the disk and verified, beside
+// fetching alone and verifying alone. As curl leaves the writing out to the
+// kernel, ours does so too; what it costs not to is shown.
 func oneGiB(ctx context.Context, b *bed) ([]finding, error) {
 	size := b.of(gib)
-	h, err := b.load(ctx, 1, size, b.fast)
+	h, err := b.load(ctx, 1, size, b.disk)
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(h.src)
 	const file = "f000000"
 	got, err := play(ctx, b.rounds,
-		contender{"sr_subscribe", func(ctx context.Context) (sample, error) { return h.subscribed(ctx, "group") }},
+		contender{"sr_subscribe", func(ctx context.Context) (sample, error) { return h.subscribed(ctx, "off") }},
 		contender{"curl -o", func(ctx context.Context) (sample, error) {
 			return h.fetched(ctx, func(dir string) (sample, error) {
 				_, took, err := b.finish(ctx, "curl", "-q", "-s", "-f", "-o", filepath.Join(dir, file), h.url(file))
 				return sample{"seconds": took.Seconds()}, err
 			})
 		}},
+		contender{"durable", func(ctx context.Context) (sample, error) { return h.subscribed(ctx, "group") }},
 		contender{"md5sum", func(ctx context.Context) (sample, error) {
 			_, took, err := b.finish(ctx, "md5sum", filepath.Join(h.src, file))
 			return sample{"seconds": took.Seconds()}, err
@@ -40,9 +42,9 @@ func oneGiB(ctx context.Context, b *bed) ([]finding, error) {
 	}
 	own := speed("sr_subscribe", "seconds")
 	return []finding{
-		{what: "MB/s from process start", ours: own, anchor: speed("curl -o", "seconds"), versus: "curl -o", goal: goal{ratio: true, least: 0.7}},
-		{what: "MB/s from process start", ours: own, anchor: speed("md5sum", "seconds"), versus: "md5sum", goal: goal{ratio: true, least: 0.85}},
-		{what: "MB/s from the first taken", ours: speed("sr_subscribe", "running"), anchor: speed("curl -o", "seconds"), versus: "curl -o"},
+		{what: "MB/s, fsync off", ours: own, anchor: speed("curl -o", "seconds"), versus: "curl -o", goal: goal{ratio: true, least: 0.7}},
+		{what: "MB/s, fsync off", ours: own, anchor: speed("md5sum", "seconds"), versus: "md5sum", goal: goal{ratio: true, least: 0.85}},
+		{what: "MB/s, fsync group", ours: speed("durable", "seconds"), anchor: speed("curl -o", "seconds"), versus: "curl -o"},
 		{what: "peak RSS, MiB", ours: got["sr_subscribe"].of("peak MiB")},
 	}, nil
 }
