@@ -27,7 +27,7 @@ func postRabbit(ctx context.Context, b *bed) ([]finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(src)
+	defer b.remove(src, n)
 	if err := b.postbox(); err != nil {
 		return nil, err
 	}
@@ -82,7 +82,7 @@ func postSQLite(ctx context.Context, b *bed) ([]finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(src)
+	defer b.remove(src, n)
 	got, err := play(ctx, b.rounds, contender{"sr_post", func(ctx context.Context) (sample, error) {
 		return b.postedLocally(ctx, n, src)
 	}})
@@ -136,7 +136,7 @@ func postCold(ctx context.Context, b *bed) ([]finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(src)
+	defer b.remove(src, 1)
 	if err := b.postbox(); err != nil {
 		return nil, err
 	}

@@ -127,7 +127,7 @@ func (h *haul) fetched(ctx context.Context, run func(dir string) (sample, error)
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer h.b.remove(dir, h.n)
 	if err := h.b.settle(ctx, h.b.disk); err != nil {
 		return nil, err
 	}
