@@ -14,7 +14,7 @@ import (
 )
 
 // deadline is how long any condition may take to come true.
-const deadline = 90 * time.Second
+const deadline = 30 * time.Second
 
 // waitFor returns once ok does; it fails the test after the deadline, with what explain says.
 func waitFor(t testing.TB, what string, ok func() bool, explain ...func() string) {
