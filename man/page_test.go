@@ -72,10 +72,9 @@ func plain(lines []string) string {
 		}
 		words = append(words, f...)
 	}
-	s := strings.Join(words, " ")
+	s := strings.Join(words, " ") + " "
 	for _, mark := range []string{".", ",", ";", ":"} {
 		s = strings.ReplaceAll(s, " "+mark+" ", mark+" ")
-		s = strings.TrimSpace(strings.TrimSuffix(s, " "+mark) + map[bool]string{true: mark}[strings.HasSuffix(s, " "+mark)])
 	}
-	return s
+	return strings.TrimSpace(s)
 }
