@@ -13,7 +13,7 @@ export GOFLAGS += -mod=readonly
 .PHONY: build demo test test-long bench fuzz install lint help clean
 
 build: ## the multi-call binary and its links, in bin/
-	$(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN)/srpump ./cmd/srpump
+	CGO_ENABLED=0 $(GO) build -trimpath -tags urfave_cli_no_docs -ldflags '$(LDFLAGS)' -o $(BIN)/srpump ./cmd/srpump
 	for c in $(COMMANDS); do ln -sf srpump $(BIN)/$$c; done
 
 demo: build ## the main job on real files, with nothing installed; under a minute

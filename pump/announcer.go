@@ -41,14 +41,16 @@ func newAnnouncer(ctx context.Context, conn broker.Conn, exchange string, c *con
 	if ttl := c.Values.Duration("message_ttl"); ttl > 0 && c.Preset&(config.Post|config.Watch|config.Poll) != 0 {
 		a.proto.Expiration = strconv.FormatInt(ttl.Milliseconds(), 10)
 	}
-	if c.Values.Bool("declare_exchange") {
+	var err error
+	if a.pub, err = conn.Publisher(ctx, broker.PublishOptions{Window: publishWindow, Unrouted: a.noteUnrouted}); err != nil {
+		return nil, err
+	}
+	if c.Values.Bool("declare_exchange") { // while the publisher is getting ready
 		if err := declareExchange(ctx, conn, exchange, h.Log); err != nil {
-			return nil, err
+			return nil, errors.Join(err, a.pub.Close())
 		}
 	}
-	var err error
-	a.pub, err = conn.Publisher(ctx, broker.PublishOptions{Window: publishWindow, Unrouted: a.noteUnrouted})
-	return a, err
+	return a, nil
 }
 
 // declareExchange makes the exchange when it is missing. A broker that does not allow
