@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -56,22 +55,18 @@ func newBed(ctx context.Context, o options) (*bed, error) {
 	return b, nil
 }
 
-// build makes the commands with the flags of the Makefile, and the programs
-// they are compared with.
+// build makes the commands as the Makefile does, and the programs they are
+// compared with.
 func (b *bed) build(ctx context.Context) error {
 	b.bin = filepath.Join(b.disk, "bin")
-	if err := os.Mkdir(b.bin, 0o755); err != nil {
-		return err
-	}
-	for out, pkg := range map[string]string{"srpump": "./cmd/srpump", "bare": "./test/bench/bare", "cold": "./test/bench/cold", "fingerprints": "./test/bench/fingerprints"} {
-		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w -X srpump/cmd/internal/cli.Version=bench", "-o", b.program(out), pkg)
+	for _, args := range [][]string{
+		{"make", "build", "BIN=" + b.bin, "VERSION=bench"},
+		{"go", "build", "-trimpath", "-ldflags", "-s -w", "-o", b.bin, "./test/bench/bare", "./test/bench/cold", "./test/bench/fingerprints"},
+	} {
+		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 		if said, err := cmd.CombinedOutput(); err != nil {
-			return fmt.Errorf("cannot build %q: %w: %s", pkg, err, bytes.TrimSpace(said))
-		}
-	}
-	for _, name := range []string{"sr_post", "sr_winnow", "sr_subscribe"} {
-		if err := os.Symlink("srpump", b.program(name)); err != nil {
-			return err
+			return fmt.Errorf("cannot run %q: %w: %s", args, err, tail(said))
 		}
 	}
 	return nil
