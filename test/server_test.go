@@ -19,6 +19,9 @@ type hostileServer struct {
 	stop  chan struct{}
 	mu    sync.Mutex
 	auths []string // headers Authorization of /redirected
+
+	stalled int  // requests that were left hanging
+	healed  bool // no more
 }
 
 func newHostileServer(t testing.TB) *hostileServer {
@@ -53,6 +56,10 @@ func (s *hostileServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case "to-itself":
 		http.Redirect(w, r, "/to-itself", http.StatusFound)
 	case "stall":
+		if s.hang() {
+			io.WriteString(w, text)
+			return
+		}
 		w.Header().Set("Content-Length", "12")
 		io.WriteString(w, "hello")
 		w.(http.Flusher).Flush()
@@ -69,6 +76,23 @@ func (s *hostileServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	default:
 		io.WriteString(w, text)
 	}
+}
+
+// hang counts a request that will hang; it is true when the server was healed.
+func (s *hostileServer) hang() (healed bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.healed {
+		s.stalled++
+	}
+	return s.healed
+}
+
+// hanging is how many requests were left hanging.
+func (s *hostileServer) hanging() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stalled
 }
 
 // raw answers with these bytes and closes.
