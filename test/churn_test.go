@@ -101,7 +101,7 @@ func TestChurn(t *testing.T) {
 				return tree(t, h.path("copy")) == want && tree(t, h.path("dst")) == want
 			}, func() string {
 				return "want:\n" + want + "\ncopy:\n" + tree(t, h.path("copy")) + "\ndst:\n" + tree(t, h.path("dst"))
-			}, watch.text, sarra.text, subscriber.text)
+			}, func() string { return strings.Join(ops, "\n") }, watch.text, sarra.text, subscriber.text)
 			watch.stop()
 			sarra.stop(1)
 			subscriber.stop(1)

@@ -66,7 +66,8 @@ func (h *host) write(name, content string) {
 func (h *host) command(name string, args ...string) *exec.Cmd {
 	cmd := exec.Command(filepath.Join(bin, name), args...)
 	cmd.Dir = h.dir
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.path("home"), "TMPDIR=" + os.TempDir()}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + h.path("home"), "TMPDIR=" + os.TempDir(),
+		"GORACE=atexit_sleep_ms=0"} // else each ends a second late under the race detector
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if h.uid != 0 {
 		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: h.uid, Gid: h.uid}
@@ -172,11 +173,4 @@ func (r *running) await(pattern string) {
 		}
 		return r.says(pattern)
 	}, r.text)
-}
-
-// find returns the first group of a pattern in the log, once it is there.
-func (r *running) find(pattern string) string {
-	r.t.Helper()
-	r.await(pattern)
-	return regexp.MustCompile("(?m)" + pattern).FindStringSubmatch(r.text())[1]
 }
