@@ -85,13 +85,7 @@ func (f *Flow) openCache(ttl time.Duration) (err error) {
 	if f.cfg.Preset == config.Winnow {
 		mode = winnow.Many
 	}
-	dir := filepath.Join(f.state, "winnow")
-	if f.cfg.Values.Bool("reset") {
-		if err := os.RemoveAll(dir); err != nil {
-			return fmt.Errorf("cannot reset: %w", err)
-		}
-	}
-	f.cache, err = openCache(f.cfg, f.host, mode, ttl, dir)
+	f.cache, err = openCache(f.cfg, f.host, mode, ttl, f.state)
 	return err
 }
 

@@ -8,6 +8,7 @@ import (
 	"srpump/post"
 	"srpump/pump/broker"
 	"srpump/pump/retry"
+	"srpump/pump/transfer"
 	"srpump/winnow"
 )
 
@@ -35,6 +36,14 @@ type job struct {
 	delivered bool         // the broker, until tag is acknowledged
 	kept      *retry.Entry // the retry queue
 	began     time.Time
+}
+
+// url is where the file is fetched from, for people.
+func (j *job) url() string {
+	if j.from.Local != "" {
+		return transfer.FileURL(j.from.Local)
+	}
+	return transfer.Redact(j.from.URL)
 }
 
 // A jobSet is all jobs on their way.

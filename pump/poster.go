@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"time"
@@ -74,7 +73,7 @@ func (p *Poster) start(ctx context.Context) (stop func(context.Context) error, e
 	}
 	p.out.patient = p.cfg.Preset != config.Post
 	if ttl := p.cfg.Values.Duration("suppress_duplicates"); ttl > 0 {
-		if p.cache, err = openCache(p.cfg, p.host, winnow.One, ttl, filepath.Join(p.cfg.State().Dir(), "winnow")); err != nil {
+		if p.cache, err = openCache(p.cfg, p.host, winnow.One, ttl, p.cfg.State().Dir()); err != nil {
 			conn.Close()
 			return nil, err
 		}

@@ -36,10 +36,10 @@ func (f *Flow) failed(ctx context.Context, j *job, err error) {
 	}
 	if gone {
 		f.Counters.GivenUp.Add(1)
-		f.host.Log.Error("given up", "path", j.at.Full(), "url", transfer.Redact(j.from.URL), "error", err, "file", f.DeadLetters())
+		f.host.Log.Error("given up", "path", j.at.Full(), "url", j.url(), "error", err, "file", f.DeadLetters())
 	} else {
 		f.Counters.Retried.Add(1)
-		f.host.Log.Warn("retry", "path", j.at.Full(), "url", transfer.Redact(j.from.URL), "class", class, "error", err)
+		f.host.Log.Warn("retry", "path", j.at.Full(), "url", j.url(), "class", class, "error", err)
 	}
 	f.finish.add(j, shelved)
 }

@@ -38,11 +38,19 @@ func NewRules(rules []config.Rule, final config.Capture, unmatch bool) (*Rules, 
 	for _, r := range rules {
 		m, err := compile(r.Pattern)
 		if err != nil {
-			return nil, fmt.Errorf("cannot use pattern %q (%s:%d): %w", r.Pattern, r.File, r.Line, err)
+			return nil, fmt.Errorf("cannot use pattern %q (%s): %w", r.Pattern, where(r), err)
 		}
 		rs.rules = append(rs.rules, rule{r, m})
 	}
 	return rs, nil
+}
+
+// where is the place of a rule: a line of a file, or the command line, which has none.
+func where(r config.Rule) string {
+	if r.Line == 0 {
+		return r.File
+	}
+	return fmt.Sprintf("%s:%d", r.File, r.Line)
 }
 
 // compile anchors the pattern at the start only, as all peers do. What RE2 cannot
@@ -91,7 +99,7 @@ func (rs *Rules) Choose(a *post.Announcement) Choice {
 	for i := range rs.rules {
 		r := &rs.rules[i]
 		if groups := r.match(text); groups != nil {
-			return Choice{r.Accept, r.Capture, r.FileOption, groups, fmt.Sprintf("%s:%d", r.File, r.Line)}
+			return Choice{r.Accept, r.Capture, r.FileOption, groups, where(r.Rule)}
 		}
 	}
 	return Choice{Accept: rs.unmatch, Capture: rs.final}

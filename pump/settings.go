@@ -3,6 +3,8 @@ package pump
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -139,8 +141,14 @@ func newEvents(c *config.Config) eventSet {
 	return s
 }
 
-// openCache opens the winnowing cache of a configuration.
-func openCache(c *config.Config, h *Host, mode winnow.Mode, ttl time.Duration, dir string) (*winnow.Cache, error) {
+// openCache opens the winnowing cache of a configuration, or with reset a new one.
+func openCache(c *config.Config, h *Host, mode winnow.Mode, ttl time.Duration, state string) (*winnow.Cache, error) {
+	dir := filepath.Join(state, "winnow")
+	if c.Values.Bool("reset") {
+		if err := os.RemoveAll(dir); err != nil {
+			return nil, fmt.Errorf("cannot reset: %w", err)
+		}
+	}
 	basis := map[string]winnow.Basis{"name": winnow.Name, "data": winnow.Data}[c.Values.String("suppress_duplicates_basis")]
 	return winnow.Open(winnow.Options{Mode: mode, Basis: basis, TTL: ttl, Dir: dir, Logger: h.Log, Now: h.Now})
 }

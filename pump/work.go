@@ -183,7 +183,7 @@ func (f *Flow) installed(ctx context.Context, j *job, what string, err error) {
 		f.Counters.Fetched.Add(1)
 		f.Counters.Bytes.Add(j.block.Length())
 	}
-	f.host.Log.Info(what, "path", j.at.Full(), "bytes", j.block.Length(), "url", transfer.Redact(j.from.URL), "sum", j.sum)
+	f.host.Log.Info(what, "path", j.at.Full(), "bytes", j.block.Length(), "url", j.url(), "sum", j.sum)
 	f.repost(ctx, j)
 }
 

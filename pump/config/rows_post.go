@@ -44,7 +44,7 @@ func postRows() []Option {
 			Section: SectionPost, For: Watch,
 			Help: "announce what is there at the start"},
 		{Name: "post_topic_filename", Kind: KindBool, Default: "on",
-			Section: SectionPost, For: posters,
+			Section: SectionPost, For: posters | fetchers,
 			Help: "the topic ends in the name of the file; off ends it with the directories"},
 		{Name: "preserve_mode", Aliases: []string{"pm"}, Kind: KindBool, Default: "on",
 			Section: SectionPost, For: pumps,

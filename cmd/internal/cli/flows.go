@@ -55,11 +55,13 @@ func (s *session) flow(ctx context.Context) error {
 		return usageError{err}
 	}
 	s.announceLocal("broker")
-	release, err := s.lockState()
-	if err != nil {
-		return err
+	if !f.Ephemeral() {
+		release, err := s.lockState()
+		if err != nil {
+			return err
+		}
+		defer release()
 	}
-	defer release()
 	stop := s.progress(&f.Counters, progressFlow)
 	defer stop()
 	if err := f.Run(ctx); err != nil {
