@@ -1,10 +1,13 @@
 package test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -36,4 +39,31 @@ func TestDemo(t *testing.T) {
 		}
 	}
 	t.Logf("%s", out)
+}
+
+// Interrupted, the demonstration ends every process it started.
+func TestDemoInterrupted(t *testing.T) {
+	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		t.Run(sig.String(), func(t *testing.T) {
+			script, err := filepath.Abs("../demo/run.sh")
+			must(t, err)
+			h := newHost(t)
+			cmd := exec.Command("/bin/sh", script, bin)
+			cmd.Dir, cmd.Env = h.dir, append(os.Environ(), "SRPUMP_DEMO_FILES=200")
+			cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+			out, err := os.Create(h.path("out"))
+			must(t, err)
+			defer out.Close()
+			cmd.Stdout, cmd.Stderr = out, out
+			must(t, cmd.Start())
+			said := func() string { b, _ := os.ReadFile(h.path("out")); return string(b) }
+			waitFor(t, "its start", func() bool { return strings.Contains(said(), "are running") }, said)
+			must(t, syscall.Kill(-cmd.Process.Pid, sig)) // as a terminal sends it
+			_ = cmd.Wait()
+			if cmd.ProcessState.Success() {
+				t.Errorf("it ended as if all was well:\n%s", said())
+			}
+			waitFor(t, "its processes to end", func() bool { return errors.Is(syscall.Kill(-cmd.Process.Pid, 0), syscall.ESRCH) }, said)
+		})
+	}
 }
