@@ -116,7 +116,9 @@ func (p *Placement) pattern(text string) (*regexp.Regexp, error) {
 // split cuts a directory into the part that is fixed, made absolute, and the
 // part that depends on the announcement or the date.
 func (p *Placement) split(directory string) (root, late string) {
-	directory = strings.NewReplacer("${BD}", p.BaseDir, "${DR}", p.BaseDir, "${PBD}", p.PostDir, "${PDR}", p.PostDir).Replace(directory)
+	if strings.Contains(directory, "${") {
+		directory = strings.NewReplacer("${BD}", p.BaseDir, "${DR}", p.BaseDir, "${PBD}", p.PostDir, "${PDR}", p.PostDir).Replace(directory)
+	}
 	root = directory
 	if i := strings.Index(directory, "${"); i >= 0 {
 		cut := strings.LastIndexByte(directory[:i], '/') + 1

@@ -9,6 +9,7 @@ import (
 	"log"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"srpump/pump/config"
@@ -84,7 +85,12 @@ func multiCall(args []string, stdout, stderr io.Writer) int {
 	return ExitUsage
 }
 
+// gcPercent lets the heap of a few MiB grow to four times before it is collected: a tenth
+// of the processor time of a busy flow for some MiB. What is large is kept off the heap.
+const gcPercent = 300
+
 func run(p config.Preset, args []string) int {
+	debug.SetGCPercent(gcPercent)
 	log.SetOutput(io.Discard) // libraries that would write past the flow's own log
 	env, err := config.HostEnv()
 	if err != nil {
