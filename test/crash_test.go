@@ -92,7 +92,7 @@ func killAlong(t testing.TB, kills, total int, progress func() int, start func()
 }
 
 // kill -9 of sr_sarra at random moments: every file is there in the end, equal, and was
-// announced at least once.
+// announced at least once, though fingerprints are remembered.
 func TestKillSarra(t *testing.T) {
 	onBothBrokers(t, func(t *testing.T, url string) {
 		h, files, kills := newHost(t), newCorpus(scale(800, 5000)), scale(8, 50)
@@ -102,7 +102,7 @@ func TestKillSarra(t *testing.T) {
 		captureFrom(t, conn, in)
 		announced := captureFrom(t, conn, out)
 		args := []string{"-b", url, "-exchange", in, "-pb", url, "-post_exchange", out, "-queue_name", fresh("q_guest"),
-			"-directory", h.path("dst"), "-pbd", h.path("dst"), "-pbu", "http://copy/"}
+			"-sd", "1h", "-directory", h.path("dst"), "-pbd", h.path("dst"), "-pbu", "http://copy/"}
 		start := func() *running {
 			r := h.start("sr_sarra", args...)
 			r.await("consuming")

@@ -43,14 +43,15 @@ type receiver struct {
 	h        *host
 	conn     broker.Conn
 	exchange string
+	queue    string
 }
 
 // newReceiver starts sr_subscribe with mirror on and the directory dst.
 func newReceiver(t testing.TB, h *host, url string, args ...string) *receiver {
 	t.Helper()
-	r := &receiver{h: h, conn: connect(t, url), exchange: fresh("xs_guest")}
+	r := &receiver{h: h, conn: connect(t, url), exchange: fresh("xs_guest"), queue: fresh("q_guest")}
 	must(t, r.conn.DeclareExchange(t.Context(), broker.Exchange{Name: r.exchange}))
-	all := append([]string{"-b", url, "-exchange", r.exchange, "-queue_name", fresh("q_guest"), "-mirror", "-directory", h.path("dst")}, args...)
+	all := append([]string{"-b", url, "-exchange", r.exchange, "-queue_name", r.queue, "-mirror", "-directory", h.path("dst")}, args...)
 	r.running = h.start("sr_subscribe", all...)
 	r.await("consuming")
 	return r
@@ -170,6 +171,9 @@ func TestPoison(t *testing.T) {
 			t.Errorf("%d files in the directory, not %d: %q", len(got), len(arrives), got)
 		}
 		r.stop(1)
+		if n, err := r.conn.DeclareQueue(t.Context(), broker.Queue{Name: r.queue, Passive: true}); err != nil || n != 0 {
+			t.Errorf("%d announcements are still in the queue (%v)", n, err)
+		}
 		for _, name := range present(t, h.dir) {
 			if !strings.HasPrefix(name, "dst/") && !strings.HasPrefix(name, "home/.cache/sarra/") && !strings.HasPrefix(name, "sr_") {
 				t.Errorf("written outside: %q", name)
