@@ -105,15 +105,22 @@ func (p *Poster) Post(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
-	err = p.walk(ctx, paths)
-	if p.fatal == nil && err == nil {
-		return stop(context.WithoutCancel(ctx))
+	flush := context.WithoutCancel(ctx)
+	if err = p.walk(ctx, paths); ctx.Err() != nil || err != nil {
+		short, done := context.WithTimeout(flush, time.Second)
+		defer done()
+		flush = short
 	}
-	short, done := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
-	defer done()
-	err = errors.Join(p.fatal, err)
-	stop(short)
-	return err
+	closed := stop(flush)
+	// Only now is fatal settled: a broker may refuse the last announcement too. It is why the
+	// walk was cancelled, and must not be taken for a wish of the user.
+	switch {
+	case p.fatal != nil:
+		return p.fatal
+	case err != nil:
+		return err
+	}
+	return closed
 }
 
 // walk lists files and hands them to as many readers as there are processors.
