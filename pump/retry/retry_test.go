@@ -148,10 +148,10 @@ func TestSuperseded(t *testing.T) {
 	dir := t.TempDir()
 	q, h := open(t, dir, Options{})
 	add(t, q, say("p", "aa", 1), Temporary)
+	flying := q.Due(late(h), 1)
 	add(t, q, say("p", "bb", 2), Temporary)
 	add(t, q, say("p", "cc", 3), Temporary)
 	add(t, q, say("q", "cc", 1), Temporary)
-	flying := q.Due(late(h), 1)
 	if n, err := q.Cancel("p", epoch.Add(2*time.Second)); n != 2 || err != nil {
 		t.Fatalf("cancelled %d, %v", n, err)
 	}
