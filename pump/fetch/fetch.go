@@ -66,7 +66,7 @@ func (j *Job) fetch(ctx context.Context) (*Staged, error) {
 	if body.File != nil && j.isSource(body.File) {
 		return &Staged{tree: j.Tree, rel: j.Path, Same: true, Match: true, Size: body.Size, Validator: body.Validator}, nil
 	}
-	s, err := j.Tree.stage(j.Path, j.Inflight, j.Tag, j.createMode())
+	s, err := j.Tree.stage(j.Path, j.Inflight, j.Tag, j.createMode(), j.HardLink)
 	if err != nil {
 		return nil, err
 	}

@@ -151,8 +151,10 @@ func TestDirectoriesInTheWay(t *testing.T) {
 	only(t, tree, "dir/file")
 }
 
+// Where the filesystem has no files without a name, they have temporary ones.
 func TestLeftOverIsTakenOverAndALivingOneIsNot(t *testing.T) {
 	tree, in := openTree(t, TreeOptions{}), installer(t, SyncOff)
+	tree.namedOnly.Store(true)
 	j := job(t, tree, "x", []byte("new"))
 	first, err := Fetch(t.Context(), j)
 	if err != nil {
@@ -178,6 +180,7 @@ func TestLeftOverIsTakenOverAndALivingOneIsNot(t *testing.T) {
 // not appear under the other's name, and it must not be removed.
 func TestTemporaryNameTakenByAnotherFile(t *testing.T) {
 	tree, in := openTree(t, TreeOptions{}), installer(t, SyncOff)
+	tree.namedOnly.Store(true)
 	first, err := Fetch(t.Context(), job(t, tree, "x", []byte("right")))
 	if err != nil {
 		t.Fatal(err)
@@ -189,6 +192,44 @@ func TestTemporaryNameTakenByAnotherFile(t *testing.T) {
 	err = await(func(d func(error)) { in.Install(first, d) })
 	wantClass(t, err, Temporary, "was replaced by another")
 	only(t, tree, temp)
+}
+
+// A file has no name before it is complete; what stands under its final name, or
+// was left under its temporary one, is replaced.
+func TestUnnamed(t *testing.T) {
+	tree, in := openTree(t, TreeOptions{}), installer(t, SyncGroup)
+	first, err := Fetch(t.Context(), job(t, tree, "x", []byte("one")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tree.namedOnly.Load() {
+		t.Skip("the temporary directory's filesystem has no files without a name")
+	}
+	only(t, tree)
+	if got, err := os.ReadFile(first.TempPath()); err != nil || string(got) != "one" {
+		t.Errorf("staged %q, %v", got, err)
+	}
+	if err := await(func(d func(error)) { in.Install(first, d) }); err != nil {
+		t.Fatal(err)
+	}
+	_, temp := Inflight{}.name("x", "test")
+	if err := os.WriteFile(filepath.Join(tree.Dir(), temp), []byte("left by a killed process"), 0o400); err != nil {
+		t.Fatal(err)
+	}
+	if err := put(t, in, job(t, tree, "x", []byte("two"))); err != nil {
+		t.Fatal(err)
+	}
+	holds(t, tree, "x", []byte("two"))
+	if err := os.Mkdir(filepath.Join(tree.Dir(), "d"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	wantClass(t, put(t, in, job(t, tree, "d", []byte("x"))), Blocked, "a directory stands there")
+	gone, err := Fetch(t.Context(), job(t, tree, "y", []byte("y")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gone.Discard()
+	only(t, tree, "x")
 }
 
 // full is a tree on a filesystem of 256 KiB, or skips where none may be mounted.

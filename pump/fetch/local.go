@@ -94,8 +94,7 @@ func (s *Staged) replaceByLink(src *os.File) (bool, error) {
 	if err := unix.Unlinkat(s.tempDir.fd, s.temp, 0); err != nil {
 		return false, err
 	}
-	from := fmt.Sprintf("/proc/self/fd/%d", src.Fd())
-	err := unix.Linkat(unix.AT_FDCWD, from, s.tempDir.fd, s.temp, unix.AT_SYMLINK_FOLLOW)
+	err := unix.Linkat(unix.AT_FDCWD, fdPath(src), s.tempDir.fd, s.temp, unix.AT_SYMLINK_FOLLOW)
 	if err != nil {
 		return false, s.recreate()
 	}

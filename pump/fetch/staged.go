@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -34,7 +35,8 @@ type Staged struct {
 	name    string
 	tempDir *openDir // of the temporary name, often the same as dir
 	temp    string
-	f       *os.File // open and locked until installed
+	named   bool     // the file has the temporary name; else it has none yet
+	f       *os.File // open until installed, and locked when it has a name
 	counted bool     // among the tree's pending
 }
 
@@ -46,12 +48,15 @@ func (s *Staged) TempPath() string {
 	if s.Same {
 		return path.Join(s.tree.dir, s.rel)
 	}
+	if !s.named {
+		return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), s.f.Fd())
+	}
 	return path.Join(s.tree.dir, s.tempDir.rel, s.temp)
 }
 
 // Discard removes the temporary file.
 func (s *Staged) Discard() {
-	if s.f != nil && isNamed(s.tempDir, int(s.f.Fd()), s.temp) {
+	if s.f != nil && s.named && isNamed(s.tempDir, int(s.f.Fd()), s.temp) {
 		// What cannot be removed is taken over by the next try of the same file.
 		_ = unix.Unlinkat(s.tempDir.fd, s.temp, 0)
 	}
@@ -78,8 +83,9 @@ func (s *Staged) uncount() {
 	}
 }
 
-// stage opens the temporary file of a destination, empty and locked.
-func (t *Tree) stage(rel string, i Inflight, tag string, mode fs.FileMode) (*Staged, error) {
+// stage opens the temporary file of a destination, empty: without a name where nobody
+// asked for one, else named and locked.
+func (t *Tree) stage(rel string, i Inflight, tag string, mode fs.FileMode, named bool) (*Staged, error) {
 	dir, name, err := t.locate(rel, true)
 	if err != nil {
 		return nil, t.failed("write", rel, err)
@@ -91,7 +97,11 @@ func (t *Tree) stage(rel string, i Inflight, tag string, mode fs.FileMode) (*Sta
 	} else {
 		dir.refs.Add(1)
 	}
-	if err == nil {
+	if err == nil && !named && i.form == "" {
+		s.f, err = t.unnamed(s.tempDir, mode)
+	}
+	if err == nil && s.f == nil {
+		s.named = true
 		s.f, err = create(s.tempDir, temp, mode)
 	}
 	if err != nil {
@@ -194,6 +204,6 @@ func (s *Staged) apply(a attributes) error {
 	if err1 != nil || err2 != nil {
 		return nil // a time no file can have: a header that lies loses nothing but itself
 	}
-	err := unix.UtimesNanoAt(s.tempDir.fd, s.temp, []unix.Timespec{at, mt}, unix.AT_SYMLINK_NOFOLLOW)
+	err := unix.UtimesNanoAt(unix.AT_FDCWD, fdPath(s.f), []unix.Timespec{at, mt}, 0)
 	return s.tree.failed("write", s.rel, err)
 }

@@ -31,6 +31,9 @@ func (r *renameStep) apply(*op) error {
 	if r.s.Same {
 		return nil
 	}
+	if !r.s.named {
+		return r.s.giveName()
+	}
 	if !isNamed(r.s.tempDir, int(r.s.f.Fd()), r.s.temp) {
 		return errReplaced
 	}

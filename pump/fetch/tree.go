@@ -36,7 +36,9 @@ type Tree struct {
 	top  *openDir // the root itself
 	o    TreeOptions
 
-	cache dirCache
+	cache     dirCache
+	namedOnly atomic.Bool // the filesystem has no files without a name
+
 	// pending is the number of fetches begun and not yet handed to an Installer.
 	pending atomic.Int64
 
