@@ -163,13 +163,19 @@ func (r *runner) shell(script string) (out, log string, err error) {
 	return stdout.String(), stderr.String(), err
 }
 
-// until runs an example again and again, at a measured pace, until it prints what is shown.
+// until runs the last line of an example again and again, at a measured pace, until it
+// prints what is shown; the lines before it are run once.
 func (r *runner) until(p page, e example) {
+	first, last := splitLast(e.script)
+	if _, log, err := r.shell(first); err != nil {
+		r.t.Errorf("%s:%d: %v\n%s", p.file, e.line, err, log)
+		return
+	}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	end := time.After(patience)
 	for {
-		out, log, err := r.shell(e.script)
+		out, log, err := r.shell(last)
 		if err == nil && out == e.want {
 			return
 		}
@@ -228,9 +234,15 @@ func end(p *os.Process, ended <-chan error) error {
 
 // execLast makes the shell become its last command, so that a signal reaches that one.
 func execLast(script string) string {
-	lines := strings.Split(strings.TrimSuffix(script, "\n"), "\n")
-	lines[len(lines)-1] = "exec " + lines[len(lines)-1]
-	return strings.Join(lines, "\n")
+	first, last := splitLast(script)
+	return first + "exec " + last
+}
+
+// splitLast takes the last line off a script.
+func splitLast(script string) (first, last string) {
+	script = strings.TrimSuffix(script, "\n")
+	i := strings.LastIndexByte(script, '\n') + 1
+	return script[:i], script[i:]
 }
 
 // A phraseLog keeps what is written to it and tells when a phrase was.
