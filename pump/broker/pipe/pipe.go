@@ -10,7 +10,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"sync"
@@ -64,9 +63,7 @@ func (c *Conn) Publisher(_ context.Context, o broker.PublishOptions) (broker.Pub
 	if c.out == nil {
 		return nil, c.unsupported("publish")
 	}
-	w := &writer{out: bufio.NewWriterSize(c.out, 64<<10), queue: make(chan item, max(o.Window, 256)), done: make(chan struct{})}
-	go w.write()
-	return w, nil
+	return newWriter(c.out, max(o.Window, 256)), nil
 }
 
 type reader struct {
@@ -159,107 +156,5 @@ func (*reader) Reject(bool, ...broker.Tag) error { return nil }
 
 func (r *reader) Close() error {
 	r.once.Do(func() { close(r.done) })
-	return nil
-}
-
-type item struct {
-	p    broker.Publishing
-	done func(error)
-}
-
-type writer struct {
-	out   *bufio.Writer
-	queue chan item
-	done  chan struct{}
-	mu    sync.Mutex // guards closed against a send on queue
-	gone  bool
-	wg    sync.WaitGroup
-}
-
-// write drains the queue and flushes whenever it runs empty, so that a reader
-// sees a line at once and a burst costs few system calls.
-func (w *writer) write() {
-	defer close(w.done)
-	var waiting []func(error)
-	var failed error
-	var buf []byte
-	flush := func() {
-		if failed == nil {
-			if err := w.out.Flush(); err != nil {
-				failed = fmt.Errorf("cannot write announcement: %w", err)
-			}
-		}
-		for _, done := range waiting {
-			done(failed)
-			w.wg.Done()
-		}
-		waiting = waiting[:0]
-	}
-	for it := range w.queue {
-		line, err := appendLine(buf[:0], it.p.Key, it.p.Headers, it.p.Body)
-		if err == nil {
-			buf = line
-			w.out.Write(line)
-			waiting = append(waiting, it.done)
-		} else {
-			it.done(err)
-			w.wg.Done()
-		}
-		if len(w.queue) == 0 || len(waiting) >= 1000 {
-			flush()
-		}
-	}
-	flush()
-}
-
-// appendLine writes [topic, headers, body] and a line feed.
-func appendLine(b []byte, key string, headers map[string]any, body []byte) ([]byte, error) {
-	buf := bytes.NewBuffer(b)
-	enc := json.NewEncoder(buf)
-	enc.SetEscapeHTML(false)
-	if headers == nil {
-		headers = map[string]any{}
-	}
-	if err := enc.Encode([]any{key, headers, string(bytes.TrimRight(body, " \n"))}); err != nil {
-		return nil, fmt.Errorf("cannot write announcement %q: %w", key, err)
-	}
-	return buf.Bytes(), nil
-}
-
-func (w *writer) Publish(ctx context.Context, p broker.Publishing, done func(error)) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.gone {
-		return broker.ErrClosed
-	}
-	w.wg.Add(1)
-	select {
-	case w.queue <- item{p, done}:
-		return nil
-	case <-ctx.Done():
-		w.wg.Done()
-		return ctx.Err()
-	}
-}
-
-func (w *writer) Flush(ctx context.Context) error {
-	idle := make(chan struct{})
-	go func() { w.wg.Wait(); close(idle) }()
-	select {
-	case <-idle:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-func (w *writer) Close() error {
-	w.mu.Lock()
-	if !w.gone {
-		w.gone = true
-		close(w.queue)
-	}
-	w.mu.Unlock()
-	<-w.done
 	return nil
 }
