@@ -30,7 +30,7 @@ func (s *session) progress(n *pump.Counters, text func(*pump.Counters, time.Dura
 			columns, tty = c, true
 		}
 	}
-	if p := s.cfg.Values.String("progress"); p == "off" || p == "auto" && !tty || s.cfg.Values.String("log") == "" && p != "on" && !tty {
+	if p := s.cfg.Values.String("progress"); p == "off" || p == "auto" && !tty {
 		return func() {}
 	}
 	line := progressLine{s.Stderr, columns, func(d time.Duration) string { return text(n, d) }}
