@@ -175,7 +175,7 @@ func (r *runner) until(p page, e example) {
 	defer tick.Stop()
 	end := time.After(patience)
 	for {
-		out, log, err := r.shell(last)
+		out, log, err := r.shell(changes(first) + last)
 		if err == nil && out == e.want {
 			return
 		}
@@ -236,6 +236,16 @@ func end(p *os.Process, ended <-chan error) error {
 func execLast(script string) string {
 	first, last := splitLast(script)
 	return first + "exec " + last
+}
+
+// changes are the lines of a script that change the directory, for what follows in another shell.
+func changes(script string) (out string) {
+	for line := range strings.Lines(script) {
+		if strings.HasPrefix(line, "cd ") {
+			out += line
+		}
+	}
+	return out
 }
 
 // splitLast takes the last line off a script.

@@ -57,10 +57,11 @@ func (a *Announcement) wireHeaders() (map[string]any, []string, error) {
 	return out, dropped, nil
 }
 
-// private headers are those of other wire formats and of a retry file.
+// private headers are those of other wire formats and of a retry file, and those a broker takes
+// for its own: CC and BCC would send a stranger's announcement where the stranger likes.
 func private(name string) bool {
 	switch name {
-	case "content", "identity", "integrity", "size", "blocks", "fileOp", "pubTime", "baseUrl", "relPath", HeaderExactPath, HeaderSum, HeaderParts:
+	case "CC", "BCC", "content", "identity", "integrity", "size", "blocks", "fileOp", "pubTime", "baseUrl", "relPath", HeaderExactPath, HeaderSum, HeaderParts:
 		return true
 	}
 	return len(name) > 7 && name[:7] == "_retry_"

@@ -25,8 +25,24 @@ type announcer struct {
 	log      *slog.Logger
 	counters *Counters
 	unrouted atomic.Int64 // since the last hint
-	complain sync.Mutex
-	said     time.Time // last complaint about a refusal
+	open     atomic.Int64 // sent, and neither taken nor refused for good
+	life     context.Context
+	end      context.CancelFunc
+	trying   sync.WaitGroup // refused publishings that are being published again
+
+	mu       sync.Mutex
+	closed   bool
+	refusals map[*refusal]struct{} // waiting to be published again
+	reason   error                 // of the last refusal
+	said     time.Time             // last complaint about one
+}
+
+// A refusal is a publishing that waits for the broker to change its mind.
+type refusal struct {
+	p     broker.Publishing
+	pause time.Duration // before the next attempt
+	done  func(error)
+	timer *time.Timer
 }
 
 // publishWindow is how many announcements may be unconfirmed.
@@ -35,18 +51,21 @@ const publishWindow = 2000
 // newAnnouncer declares the exchange where that is wanted and possible, and
 // starts publishing to it.
 func newAnnouncer(ctx context.Context, conn broker.Conn, exchange string, c *config.Config, h *Host, n *Counters) (*announcer, error) {
-	a := &announcer{exchange: exchange, log: h.Log, counters: n, proto: broker.Publishing{
+	a := &announcer{exchange: exchange, log: h.Log, counters: n, refusals: make(map[*refusal]struct{}), proto: broker.Publishing{
 		Exchange: exchange, ContentType: post.ContentType, ContentEncoding: post.ContentEncoding, Transient: !c.Values.Bool("persistent"),
 	}}
 	if ttl := c.Values.Duration("message_ttl"); ttl > 0 && c.Preset&(config.Post|config.Watch|config.Poll) != 0 {
 		a.proto.Expiration = strconv.FormatInt(ttl.Milliseconds(), 10)
 	}
+	a.life, a.end = context.WithCancel(context.WithoutCancel(ctx))
 	var err error
 	if a.pub, err = conn.Publisher(ctx, broker.PublishOptions{Window: publishWindow, Unrouted: a.noteUnrouted}); err != nil {
+		a.end()
 		return nil, err
 	}
 	if c.Values.Bool("declare_exchange") { // while the publisher is getting ready
 		if err := declareExchange(ctx, conn, exchange, h.Log); err != nil {
+			a.end()
 			return nil, errors.Join(err, a.pub.Close())
 		}
 	}
@@ -67,8 +86,9 @@ func declareExchange(ctx context.Context, conn broker.Conn, exchange string, log
 	return err
 }
 
-// send publishes a; done is called once with nil when the broker has taken
-// it. It fails, without calling done, when a cannot be encoded or ctx ends.
+// send publishes a; done is called once, with nil when the broker has taken it, with
+// broker.ErrClosed when close came first. It fails, without calling done, when a cannot be
+// encoded or ctx ends.
 func (n *announcer) send(ctx context.Context, a *post.Announcement, done func(error)) error {
 	m, err := post.EncodeV02(a)
 	if err != nil {
@@ -79,40 +99,75 @@ func (n *announcer) send(ctx context.Context, a *post.Announcement, done func(er
 	}
 	p := n.proto
 	p.Key, p.Headers, p.Body = m.Topic, m.Headers, m.Body
-	return n.publish(ctx, p, time.Second, done)
+	n.open.Add(1)
+	err = n.publish(ctx, p, time.Second, func(err error) {
+		if err == nil {
+			n.counters.Announced.Add(1)
+		}
+		if !errors.Is(err, broker.ErrClosed) {
+			n.open.Add(-1)
+		}
+		done(err)
+	})
+	if err != nil {
+		n.open.Add(-1)
+	}
+	return err
 }
 
 func (n *announcer) publish(ctx context.Context, p broker.Publishing, pause time.Duration, done func(error)) error {
 	return n.pub.Publish(ctx, p, func(err error) {
-		switch {
-		case err == nil:
-			n.counters.Announced.Add(1)
-			done(nil)
-		case n.patient && (errors.Is(err, broker.ErrNotFound) || errors.Is(err, broker.ErrRefused)):
-			n.refused(err)
-			time.AfterFunc(pause, func() { n.again(ctx, p, min(2*pause, time.Minute), done) })
-		default:
-			done(err)
+		if n.patient && (errors.Is(err, broker.ErrNotFound) || errors.Is(err, broker.ErrRefused)) {
+			n.refused(&refusal{p: p, pause: pause, done: done}, err)
+			return
 		}
+		done(err)
 	})
 }
 
-// again publishes what was refused; an administrator may have mended it.
-func (n *announcer) again(ctx context.Context, p broker.Publishing, pause time.Duration, done func(error)) {
-	if err := n.publish(ctx, p, pause, done); err != nil {
-		done(err)
+// refused keeps r to be published again, as an administrator may mend what was wrong, and
+// complains at most once a minute.
+func (n *announcer) refused(r *refusal, err error) {
+	n.mu.Lock()
+	n.reason = err
+	loud := time.Since(n.said) >= time.Minute
+	if loud {
+		n.said = time.Now()
+	}
+	closed := n.closed
+	if !closed {
+		n.refusals[r] = struct{}{}
+		r.timer = time.AfterFunc(r.pause, func() { n.again(r) })
+	}
+	n.mu.Unlock()
+	if loud {
+		n.log.Error("announcement refused, trying again", "exchange", n.exchange, "error", err, "hint", broker.Hint(err))
+	}
+	if closed {
+		r.done(broker.ErrClosed)
 	}
 }
 
-// refused complains at most once a minute.
-func (n *announcer) refused(err error) {
-	n.complain.Lock()
-	defer n.complain.Unlock()
-	if time.Since(n.said) < time.Minute {
+// again publishes what was refused, unless close has taken it.
+func (n *announcer) again(r *refusal) {
+	n.mu.Lock()
+	_, mine := n.refusals[r]
+	if mine {
+		delete(n.refusals, r)
+		n.trying.Add(1)
+	}
+	n.mu.Unlock()
+	if !mine {
 		return
 	}
-	n.said = time.Now()
-	n.log.Error("announcement refused, trying again", "exchange", n.exchange, "error", err, "hint", broker.Hint(err))
+	defer n.trying.Done()
+	err := n.publish(n.life, r.p, min(2*r.pause, time.Minute), r.done)
+	if errors.Is(err, context.Canceled) {
+		err = broker.ErrClosed
+	}
+	if err != nil {
+		r.done(err)
+	}
 }
 
 func (n *announcer) noteUnrouted(exchange, _ string) {
@@ -123,12 +178,38 @@ func (n *announcer) noteUnrouted(exchange, _ string) {
 	}
 }
 
-// close waits for what is on its way, as long as ctx lasts, and says how many
-// announcements nobody was bound for.
+// close waits for what is on its way, as long as ctx lasts, and says how many announcements
+// nobody was bound for. Its error says how many the broker has not taken; those that wait
+// after a refusal are not tried again.
 func (n *announcer) close(ctx context.Context) error {
+	n.giveUp()
 	err := n.pub.Flush(ctx)
 	if k := n.unrouted.Load(); k > 1 {
 		n.log.Warn("announcements reached no one", "exchange", n.exchange, "count", k)
 	}
+	if k := n.open.Load(); k > 0 {
+		err = fmt.Errorf("%d announcements not confirmed: %w", k, errors.Join(err, n.refusal()))
+	}
 	return errors.Join(err, n.pub.Close())
+}
+
+// giveUp ends the waiting of what was refused.
+func (n *announcer) giveUp() {
+	n.mu.Lock()
+	left := n.refusals
+	n.closed, n.refusals = true, nil
+	n.mu.Unlock()
+	n.end()
+	n.trying.Wait()
+	for r := range left {
+		r.timer.Stop()
+		r.done(broker.ErrClosed)
+	}
+}
+
+// refusal is why the broker last refused, if it did.
+func (n *announcer) refusal() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.reason
 }

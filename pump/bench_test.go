@@ -73,7 +73,7 @@ func fill(b *testing.B, db string, n int) {
 	}
 	defer pub.Close()
 	for i := range n {
-		a := announced(fmt.Sprintf("http://source%d/", i%3), fmt.Sprintf("some/dir/file%d.dat", i/3), fmt.Sprint(i/3), 1800000000)
+		a := announced(fmt.Sprintf("http://source%d/", i%3), fmt.Sprintf("some/dir/file%d.dat", i/3), fmt.Sprint(i/3), 1700000000)
 		a.Headers = map[string]any{"mode": "644", "mtime": "20260101000000.25", "atime": "20260101000000.25", "source": "x", "from_cluster": "y", "to_clusters": "z"}
 		m, err := post.EncodeV02(a)
 		if err != nil {

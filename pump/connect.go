@@ -42,8 +42,17 @@ func (e endpoint) host() string {
 func (e endpoint) same(o endpoint) bool {
 	a, errA := url.Parse(e.url)
 	b, errB := url.Parse(o.url)
-	return errA == nil && errB == nil && e.url != "" && a.Scheme == b.Scheme && a.Host == b.Host &&
+	return errA == nil && errB == nil && e.url != "" && a.Scheme == b.Scheme && address(a) == address(b) &&
 		strings.Trim(a.Path, "/") == strings.Trim(b.Path, "/") && a.Opaque == b.Opaque
+}
+
+// address is host and port of a broker, whether the port is written or not.
+func address(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"amqp": "5672", "amqps": "5671"}[u.Scheme]
+	}
+	return strings.ToLower(u.Hostname()) + ":" + port
 }
 
 // endpoint completes a configured URL: the local file when there is none, the password

@@ -50,6 +50,17 @@ func (n *finisher) add(j *job, o outcome) {
 	}
 }
 
+// end ends a job, once: whoever comes second comes too late.
+func (f *Flow) end(j *job, o outcome) {
+	j.mu.Lock()
+	over := j.over
+	j.over = true
+	j.mu.Unlock()
+	if !over {
+		f.finish.add(j, o)
+	}
+}
+
 // close waits until all that was added has ended.
 func (n *finisher) close() {
 	n.mu.Lock()
@@ -116,7 +127,7 @@ func (n *finisher) commit(batch []ending) {
 		switch {
 		case e.j.held && e.o == done:
 			tokens = append(tokens, e.j.token)
-		case e.j.held:
+		case e.j.held, e.j.parked:
 			n.f.cache.Release(e.j.token)
 		}
 	}
@@ -138,7 +149,7 @@ func (n *finisher) settle(batch []ending) {
 		}
 		if e.o == done && n.f.plan.files && n.f.retries.Pending(e.j.a.Path) {
 			writing.Go(func() {
-				_, err := n.f.retries.Cancel(e.j.a.Path, e.j.a.Time.Time())
+				_, err := n.f.retries.Cancel(e.j.a.Path, n.f.believed(e.j.a.Time))
 				n.report(err)
 			})
 		}

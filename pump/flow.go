@@ -43,13 +43,14 @@ type Flow struct {
 	sources  transfer.Set
 	install  *fetch.Installer
 	finish   *finisher
-	suspects int64 // deliveries that a run killed before this one may have done already
+	suspects int // deliveries that a run killed before this one may have done already
 
-	slots chan struct{} // one for each announcement on its way
-	jobs  jobSet
-	hints hints
-	fatal error
-	abort context.CancelFunc
+	slots  chan struct{} // one for each announcement on its way
+	jobs   jobSet
+	hints  hints
+	joined sync.Map // srcpaths found to be prefixes
+	fatal  error
+	abort  context.CancelFunc
 }
 
 // A plan is the configuration of a flow, read and checked.
@@ -90,7 +91,8 @@ func (f *Flow) DeadLetters() string { return filepath.Join(f.state, "dead_letter
 
 // Run works until ctx ends, or until the pipe it reads has ended and everything is done.
 // When it returns, nothing taken in was lost: what is not done is unacknowledged
-// or in the retry queue.
+// or in the retry queue. Only of a pipe without configuration, which has neither, the rest is
+// dropped, and that is an error.
 func (f *Flow) Run(ctx context.Context) error {
 	ctx, f.abort = context.WithCancel(ctx)
 	defer f.abort()
@@ -134,13 +136,16 @@ func (f *Flow) fail(err error) {
 
 // stopTime is how long a stop waits for what is on its way; the rest is taken
 // in again at the next start.
-const stopTime = 3 * time.Second
+const stopTime = 2 * time.Second
 
 // stop lets what has begun end, in the order of the flow.
 func (f *Flow) stop() {
 	f.abort()
 	if f.pool != nil {
 		f.pool.close()
+	}
+	if f.plan.from.isPipe() && f.retries != nil {
+		f.keepRead()
 	}
 	if f.install != nil {
 		f.install.Close()
@@ -182,7 +187,7 @@ func (f *Flow) close() {
 	if f.plan.ephemeral && f.Counters.GivenUp.Load()+f.Counters.Malformed.Load() == 0 && f.state != "" {
 		errs = append(errs, os.RemoveAll(f.state))
 	} else if f.fatal == nil && f.finish != nil {
-		errs = append(errs, removeMark(f.state))
+		errs = append(errs, f.unmark())
 	}
 	if err := errors.Join(errs...); err != nil {
 		f.host.Log.Warn("stopped with errors", "error", err)

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -89,22 +90,33 @@ func (f *Flow) openCache(ttl time.Duration) (err error) {
 	return err
 }
 
-// The mark says that a run has begun and not ended: after a kill, deliveries may
-// come again of which the broker no longer knows that it handed them out.
+// The mark says that a run has begun and not ended, and how many deliveries it may have had
+// in hand: after a kill they come again, perhaps from a broker that no longer knows that it handed them
+// out. It stays until all of them can have come.
 func (f *Flow) mark() error {
 	path := filepath.Join(f.state, "running")
-	if _, err := os.Stat(path); err == nil {
-		f.suspects = int64(f.plan.prefetch)
+	if kept, err := os.ReadFile(path); err == nil {
+		n, _ := strconv.Atoi(strings.TrimSpace(string(kept)))
+		f.suspects = max(n, f.plan.prefetch)
 	}
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		return fmt.Errorf("cannot keep state: %w", err)
+	return f.writeMark(path, max(f.suspects, f.plan.prefetch))
+}
+
+// unmark ends the mark of a run that stopped cleanly.
+func (f *Flow) unmark() error {
+	path := filepath.Join(f.state, "running")
+	if f.suspects > 0 {
+		return f.writeMark(path, f.suspects)
+	}
+	if err := os.Remove(path); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return nil
 }
 
-func removeMark(state string) error {
-	if err := os.Remove(filepath.Join(state, "running")); !errors.Is(err, fs.ErrNotExist) {
-		return err
+func (f *Flow) writeMark(path string, n int) error {
+	if err := os.WriteFile(path, []byte(strconv.Itoa(n)+"\n"), 0o600); err != nil {
+		return fmt.Errorf("cannot keep state: %w", err)
 	}
 	return nil
 }

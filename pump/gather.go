@@ -56,18 +56,26 @@ func (f *Flow) take(ctx context.Context, d *broker.Delivery) {
 // admit decides whether a job is wanted, where its file goes and whether
 // another copy of it is known or under way.
 func (f *Flow) admit(ctx context.Context, j *job) {
-	j.choice = f.rules.Choose(j.a)
+	var err error
+	if j.choice, err = f.rules.Choose(j.a); err != nil {
+		f.giveUp(j, err)
+		return
+	}
 	if !j.choice.Accept || f.plan.files && !f.events[kindOf(j.a)] {
 		f.Counters.Rejected.Add(1)
 		if f.cfg.Values.Bool("log_reject") {
 			f.host.Log.Info("rejected", "path", j.a.Path, "rule", j.choice.Line)
 		}
-		f.finish.add(j, dropped)
+		f.end(j, dropped)
 		return
 	}
 	if f.plan.files {
 		if err := f.locate(j); err != nil {
 			f.giveUp(j, err)
+			return
+		}
+		if j.due && f.pool.full(j.source) {
+			f.shelve(j, postponed)
 			return
 		}
 	}
@@ -88,8 +96,17 @@ func kindOf(a *post.Announcement) string {
 // locate finds out where to fetch from and where to put it, and refuses what an
 // announcement has no right to ask for.
 func (f *Flow) locate(j *job) (err error) {
-	if j.from, err = j.a.Retrieval(f.plan.baseMode); err != nil {
+	mode := f.plan.baseMode
+	if _, known := f.joined.Load(j.a.Base); known {
+		mode = post.BasePrefix
+	}
+	if j.from, err = j.a.Retrieval(mode); err != nil {
 		return err
+	}
+	if j.from.Second != "" {
+		if j.second, err = f.place.Place(j.a, &j.choice, j.from.SecondPath); err != nil {
+			return err
+		}
 	}
 	if j.at, err = f.place.Place(j.a, &j.choice, j.from.Path); err != nil {
 		return err
@@ -131,7 +148,9 @@ func (f *Flow) winnow(ctx context.Context, j *job) {
 	}
 	for {
 		v, token := f.cache.Offer(j.a)
-		j.token, j.held = token, v == winnow.Fresh
+		j.mu.Lock()
+		j.token, j.held, j.parked = token, v == winnow.Fresh, v == winnow.Held
+		j.mu.Unlock()
 		switch v {
 		case winnow.Fresh:
 			f.proceed(ctx, j)
@@ -148,18 +167,26 @@ func (f *Flow) winnow(ctx context.Context, j *job) {
 
 // unpark goes on with a parked copy: its holder failed, or is done.
 func (f *Flow) unpark(ctx context.Context, j *job, promoted bool) {
+	j.mu.Lock()
+	over := j.over
+	if !over {
+		j.parked, j.held = false, promoted
+	}
+	j.mu.Unlock()
+	if over {
+		return // it went to disk while it waited
+	}
 	if !promoted {
 		f.winnowed(j)
 		return
 	}
-	j.held = true
 	go f.proceed(ctx, j) // it may wait, and whoever released the holder must not
 }
 
 func (f *Flow) winnowed(j *job) {
 	f.Counters.Winnowed.Add(1)
 	f.host.Log.Debug("winnowed", "path", j.a.Path, "sum", j.a.Sum)
-	f.finish.add(j, dropped)
+	f.end(j, dropped)
 }
 
 // proceed hands a job to the workers when its paths are free, or passes the announcement on.
@@ -169,5 +196,9 @@ func (f *Flow) proceed(ctx context.Context, j *job) {
 		return
 	}
 	j.turn = &turn{run: func() { f.pool.add(ctx, j) }}
-	f.order.enter(j.turn, j.at.Root, j.at.Path)
+	paths := []string{j.at.Full()}
+	if j.second != (Place{}) && j.second != j.at {
+		paths = append(paths, j.second.Full())
+	}
+	f.order.enter(j.turn, paths...)
 }

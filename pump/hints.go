@@ -14,7 +14,7 @@ type hints struct {
 	oneName   sync.Once
 
 	mu    sync.Mutex
-	taken map[string]uint64 // destination → xxhash64 of the path announced for it
+	taken map[uint64]uint64 // destination → the path announced for it, as xxhash64 of each
 }
 
 // placesKept bounds how many destinations are remembered.
@@ -25,17 +25,17 @@ func (h *hints) place(log *slog.Logger, j *job) {
 	if c := j.choice.Capture; c.Mirror && (c.Strip == "" || c.Strip == "0") {
 		return
 	}
-	full, from := j.at.Full(), xxhash.Sum64String(j.a.Path)
+	full, from := xxhash.Sum64String(j.at.Full()), xxhash.Sum64String(j.a.Path)
 	h.mu.Lock()
 	first, known := h.taken[full]
 	if h.taken == nil || len(h.taken) >= placesKept {
-		h.taken = make(map[string]uint64)
+		h.taken = make(map[uint64]uint64)
 	}
 	h.taken[full] = from
 	h.mu.Unlock()
 	if known && first != from {
 		h.oneName.Do(func() {
-			log.Warn("two announced paths have one destination", "path", full, "announced", j.a.Path, "hint", "mirror on keeps them apart")
+			log.Warn("two announced paths have one destination", "path", j.at.Full(), "announced", j.a.Path, "hint", "mirror on keeps them apart")
 		})
 	}
 }

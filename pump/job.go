@@ -22,9 +22,16 @@ type job struct {
 	at     Place
 	source string // host it is fetched from
 
-	token winnow.Token
-	held  bool // token holds the fingerprint
-	turn  *turn
+	second Place // where it goes when the second URL is the right one; else the zero Place
+	due    bool  // taken out of the retry queue
+
+	// mu is held while the job ends, or changes who keeps it or what it waits for.
+	mu     sync.Mutex
+	over   bool // it has ended
+	token  winnow.Token
+	held   bool // token holds the fingerprint
+	parked bool // token waits for another to
+	turn   *turn
 
 	grown bool             // the source holds more than announced
 	seen  post.Fingerprint // of a first fetch that was not what was announced
@@ -48,9 +55,9 @@ func (j *job) url() string {
 
 // A jobSet is all jobs on their way.
 type jobSet struct {
-	mu      sync.Mutex
-	jobs    map[*job]struct{}
-	entries int // of them, kept by the retry queue
+	mu   sync.Mutex
+	jobs map[*job]struct{}
+	due  int // of them, taken out of the retry queue
 }
 
 func (s *jobSet) add(j *job) {
@@ -61,8 +68,8 @@ func (s *jobSet) add(j *job) {
 		s.jobs = make(map[*job]struct{})
 	}
 	s.jobs[j] = struct{}{}
-	if j.kept != nil {
-		s.entries++
+	if j.due {
+		s.due++
 	}
 }
 
@@ -74,8 +81,8 @@ func (s *jobSet) end(j *job) (broker.Tag, bool) {
 		return broker.Tag{}, false
 	}
 	delete(s.jobs, j)
-	if j.kept != nil {
-		s.entries--
+	if j.due {
+		s.due--
 	}
 	return j.tag, j.delivered
 }
@@ -87,31 +94,26 @@ func (s *jobSet) entry(j *job) *retry.Entry {
 	return j.kept
 }
 
-// keep hands a job over to the retry queue and returns the tag to acknowledge; it is false
-// when the job has ended meanwhile.
-func (s *jobSet) keep(j *job, e *retry.Entry) (broker.Tag, bool) {
+// keep hands a job over to the retry queue and returns the tag to acknowledge.
+func (s *jobSet) keep(j *job, e *retry.Entry) broker.Tag {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.jobs[j]; !ok {
-		return broker.Tag{}, false
-	}
 	j.kept, j.delivered = e, false
-	s.entries++
-	return j.tag, true
+	return j.tag
 }
 
-func (s *jobSet) len() (all, entries int) {
+func (s *jobSet) len() (all, due int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return len(s.jobs), s.entries
+	return len(s.jobs), s.due
 }
 
-// waiting are the jobs the broker has been keeping since before t.
-func (s *jobSet) waiting(t time.Time) (out []*job) {
+// since are the jobs that began before t.
+func (s *jobSet) since(t time.Time) (out []*job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for j := range s.jobs {
-		if j.delivered && j.a != nil && j.began.Before(t) {
+		if j.a != nil && j.began.Before(t) {
 			out = append(out, j)
 		}
 	}

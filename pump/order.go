@@ -1,12 +1,10 @@
 package pump
 
 import (
+	"crypto/sha256"
 	"path"
-	"strings"
 	"sync"
 	"time"
-
-	"srpump/post"
 )
 
 // An order serialises work over the paths it touches, in arrival order
@@ -39,17 +37,17 @@ type claim struct {
 	waiting []*turn
 }
 
-// enter queues a turn that touches the paths, all below root: other work on them, and on
+// enter queues a turn that touches these absolute paths: other work on them, and on
 // what is above or below, waits. t.run is called, by enter or by a leave, once the work may
 // begin; it must not block.
-func (o *order) enter(t *turn, root string, paths ...string) {
+func (o *order) enter(t *turn, paths ...string) {
 	o.mu.Lock()
 	for _, p := range paths {
-		o.claim(t, root+"\x00"+p, false)
+		o.claim(t, p, false)
 	}
 	for _, p := range paths {
-		for d := path.Dir(p); d != "." && d != "/"; d = path.Dir(d) {
-			o.claim(t, root+"\x00"+d, true)
+		for d := path.Dir(p); d != "/"; d = path.Dir(d) {
+			o.claim(t, d, true)
 		}
 	}
 	ready := t.waits == 0
@@ -117,26 +115,34 @@ func (o *order) leave(t *turn) {
 }
 
 // has reports whether the path has what was announced later than t.
-func (o *order) has(full string, t post.Timestamp) bool {
+func (o *order) has(full string, t time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	last, ok := o.received.get(full)
-	return ok && t.Time().Before(last)
+	last, ok := o.received.get(pathKey(full))
+	return ok && t.Before(last)
 }
 
 // note records that the path now has what was announced at t.
-func (o *order) note(full string, t post.Timestamp) {
+func (o *order) note(full string, t time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.received.put(full, t.Time())
+	o.received.put(pathKey(full), t)
+}
+
+// A key stands for a path, which a stranger may make long.
+type key [16]byte
+
+func pathKey(full string) key {
+	sum := sha256.Sum256([]byte(full))
+	return key(sum[:])
 }
 
 // recent is a map that forgets: at least its latest half entries are known.
-type recent struct{ young, old map[string]time.Time }
+type recent struct{ young, old map[key]time.Time }
 
 const recentHalf = 50_000
 
-func (r *recent) get(k string) (time.Time, bool) {
+func (r *recent) get(k key) (time.Time, bool) {
 	if t, ok := r.young[k]; ok {
 		return t, true
 	}
@@ -144,9 +150,9 @@ func (r *recent) get(k string) (time.Time, bool) {
 	return t, ok
 }
 
-func (r *recent) put(k string, t time.Time) {
+func (r *recent) put(k key, t time.Time) {
 	if r.young == nil || len(r.young) >= recentHalf {
-		r.old, r.young = r.young, make(map[string]time.Time)
+		r.old, r.young = r.young, make(map[key]time.Time)
 	}
-	r.young[strings.Clone(k)] = t
+	r.young[k] = t
 }

@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
-
-	"srpump/post"
 )
 
 // Work on one path runs in arrival order; work on others does not wait; a
@@ -19,7 +17,10 @@ func TestOrder(t *testing.T) {
 	var log []string
 	enter := func(name string, paths ...string) *turn {
 		t := &turn{run: func() { log = append(log, name) }}
-		o.enter(t, "/d", paths...)
+		for i := range paths {
+			paths[i] = "/d/" + paths[i]
+		}
+		o.enter(t, paths...)
 		return t
 	}
 	a1 := enter("a1", "x/a")
@@ -54,7 +55,7 @@ func TestOrder(t *testing.T) {
 func TestOrderProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		o := newOrder()
-		paths := []string{"a", "a/b", "a/b/c", "a/b/d", "e", "e/f", "a/g"}
+		paths := []string{"/a", "/a/b", "/a/b/c", "/a/b/d", "/e", "/e/f", "/a/g"}
 		type piece struct {
 			n     int
 			paths []string
@@ -88,7 +89,7 @@ func TestOrderProperties(t *testing.T) {
 			p := piece{i, rapid.SliceOfNDistinct(rapid.SampledFrom(paths), 1, 2, rapid.ID[string]).Draw(t, "paths")}
 			all = append(all, p)
 			turns[i] = &turn{run: func() { begin(p) }}
-			o.enter(turns[i], "/d", p.paths...)
+			o.enter(turns[i], p.paths...)
 			for len(running) > 0 && rapid.Bool().Draw(t, "finish") {
 				finish()
 			}
@@ -114,7 +115,7 @@ func conflict(p, q []string) bool {
 // Nothing older than what a path has goes over it; what failed does not count.
 func TestReceived(t *testing.T) {
 	o := newOrder()
-	at := func(s int64) post.Timestamp { return post.At(time.Unix(s, 0)) }
+	at := func(s int64) time.Time { return time.Unix(s, 0) }
 	if o.has("/d/x", at(4)) {
 		t.Error("a path nothing was put at")
 	}

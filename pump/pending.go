@@ -4,15 +4,26 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // What a watcher had noticed but not announced when it was stopped is remembered in a
 // file of names, each ended by NUL, and announced first at the next start.
 
 func (p *Poster) pendingFile() string { return filepath.Join(p.cfg.State().Dir(), "pending") }
+
+// leave remembers names, and the paths whose announcements the broker has not confirmed.
+func (p *Poster) leave(names []string) {
+	names = distinct(append(p.owed.paths(), names...))
+	if err := p.remember(names); err != nil {
+		p.host.Log.Error("not remembered", "error", err)
+	}
+}
 
 // remember keeps names for the next start; none removes the file.
 func (p *Poster) remember(names []string) error {
@@ -24,10 +35,7 @@ func (p *Poster) remember(names []string) error {
 	}
 	err := os.MkdirAll(filepath.Dir(p.pendingFile()), 0o775)
 	if err == nil {
-		tmp := p.pendingFile() + ".new"
-		if err = os.WriteFile(tmp, []byte(strings.Join(names, "\x00")+"\x00"), 0o600); err == nil {
-			err = os.Rename(tmp, p.pendingFile())
-		}
+		err = writeFile(p.pendingFile(), []byte(strings.Join(names, "\x00")+"\x00"))
 	}
 	if err != nil {
 		return fmt.Errorf("cannot remember %d paths not announced: %w", len(names), err)
@@ -45,4 +53,41 @@ func (p *Poster) remembered() ([]string, error) {
 		return nil, fmt.Errorf("cannot read what the last run left: %w", err)
 	}
 	return strings.Split(strings.TrimSuffix(string(b), "\x00"), "\x00"), nil
+}
+
+// distinct sorts names and drops those said twice.
+func distinct(names []string) []string {
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// An owed is the set of paths to be announced that no confirm has come for, each with how
+// many announcements of it are under way.
+type owed struct {
+	mu sync.Mutex
+	n  map[string]int
+}
+
+func (o *owed) add(path string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.n == nil {
+		o.n = make(map[string]int)
+	}
+	o.n[path]++
+}
+
+// settle takes one announcement of path off.
+func (o *owed) settle(path string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.n[path]--; o.n[path] <= 0 {
+		delete(o.n, path)
+	}
+}
+
+func (o *owed) paths() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return slices.Collect(maps.Keys(o.n))
 }

@@ -2,6 +2,7 @@ package pump
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -121,8 +122,8 @@ func TestRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]bool{"radar/x": true, "secret/radar": false, "xradar": false, "a11end": true, "a12end": false} {
-		c := rs.Choose(&post.Announcement{Base: "http://h/", Path: path})
-		if c.Accept != want {
+		c, err := rs.Choose(&post.Announcement{Base: "http://h/", Path: path})
+		if err != nil || c.Accept != want {
 			t.Errorf("%s: accepted %v", path, c.Accept)
 		}
 		if path == "radar/x" && (c.Capture != capture || c.FileOption != "WHATFN" || c.Line != "x.conf:3") {
@@ -132,8 +133,15 @@ func TestRules(t *testing.T) {
 			t.Errorf("settings of an unmatched announcement: %+v", c.Capture)
 		}
 	}
-	if c := rs.Choose(&post.Announcement{Base: "http://h/", Path: "a b"}); c.Accept {
-		t.Error("escaped text")
+	if c, err := rs.Choose(&post.Announcement{Base: "http://h/", Path: "a b"}); err != nil || c.Accept {
+		t.Error("escaped text", err)
+	}
+	slow, err := NewRules([]config.Rule{{Pattern: `(?!x).*(a+)+\d`, File: "x.conf", Line: 7}}, capture, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, err := slow.Choose(&post.Announcement{Base: "http://h/", Path: strings.Repeat("a", 60)}); err == nil || !strings.Contains(err.Error(), "x.conf:7") {
+		t.Errorf("a pattern that takes for ever said %v, %v", c.Accept, err)
 	}
 	if _, err := NewRules([]config.Rule{{Pattern: "("}}, capture, true); err == nil {
 		t.Error("a broken pattern compiled")

@@ -2,6 +2,7 @@ package pump
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -62,6 +63,30 @@ func (p *pool) list(l *line) {
 	}
 }
 
+// withdraw takes back a job that no worker has begun.
+func (p *pool) withdraw(j *job) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.lines[j.source]
+	if l == nil {
+		return false
+	}
+	i := slices.IndexFunc(l.jobs, func(t task) bool { return t.j == j })
+	if i < 0 {
+		return false
+	}
+	l.jobs = slices.Delete(l.jobs, i, i+1)
+	return true
+}
+
+// full reports whether a host has more work waiting than it will soon get to.
+func (p *pool) full(host string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	l := p.lines[host]
+	return l != nil && len(l.jobs) >= 2*p.share
+}
+
 func (p *pool) run() {
 	for {
 		p.mu.Lock()
@@ -75,6 +100,10 @@ func (p *pool) run() {
 		l := p.turns[0]
 		p.turns = p.turns[1:]
 		l.listed = false
+		if len(l.jobs) == 0 { // all were withdrawn
+			p.mu.Unlock()
+			continue
+		}
 		t := l.jobs[0]
 		l.jobs = l.jobs[1:]
 		l.active++

@@ -27,6 +27,7 @@ type Poster struct {
 	sum      string // method; empty when sums are not computed
 	cache    *winnow.Cache
 	out      *announcer
+	owed     owed
 	fatal    error // what ends everything, set once
 	once     sync.Once
 	cancel   context.CancelFunc
@@ -105,12 +106,11 @@ func (p *Poster) Post(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
-	flush := context.WithoutCancel(ctx)
-	if err = p.walk(ctx, paths); ctx.Err() != nil || err != nil {
-		short, done := context.WithTimeout(flush, time.Second)
-		defer done()
-		flush = short
+	if _, err = p.walk(ctx, paths); err != nil {
+		p.cancel()
 	}
+	flush, done := lingering(ctx, stopTime)
+	defer done()
 	closed := stop(flush)
 	// Only now is fatal settled: a broker may refuse the last announcement too. It is why the
 	// walk was cancelled, and must not be taken for a wish of the user.
@@ -123,8 +123,22 @@ func (p *Poster) Post(ctx context.Context, paths []string) error {
 	return closed
 }
 
-// walk lists files and hands them to as many readers as there are processors.
-func (p *Poster) walk(ctx context.Context, paths []string) error {
+// lingering ends when ctx has been over for d.
+func lingering(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc) {
+	later, end := context.WithCancel(context.WithoutCancel(ctx))
+	forget := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(d):
+			end()
+		case <-later.Done():
+		}
+	})
+	return later, func() { forget(); end() }
+}
+
+// walk lists files and hands them to as many readers as there are processors. It returns the
+// names it did not list to their end.
+func (p *Poster) walk(ctx context.Context, paths []string) (rest []string, err error) {
 	found := make(chan entry, 1024)
 	var readers sync.WaitGroup
 	for range max(runtime.NumCPU(), p.cfg.Values.Int("instances")) {
@@ -136,7 +150,7 @@ func (p *Poster) walk(ctx context.Context, paths []string) error {
 			}
 		}()
 	}
-	err := p.list(ctx, paths, func(e entry) error {
+	rest, err = p.list(ctx, paths, func(e entry) error {
 		select {
 		case found <- e:
 			return nil
@@ -146,5 +160,5 @@ func (p *Poster) walk(ctx context.Context, paths []string) error {
 	})
 	close(found)
 	readers.Wait()
-	return err
+	return rest, err
 }

@@ -20,23 +20,34 @@ func (p *Poster) failed(path string, err error) {
 	p.host.Log.Error("not announced", "path", path, "error", err)
 }
 
-// announceEntry makes and sends the announcements of one path.
+// announceEntry makes and sends the announcements of one path. The path stays owed when ctx
+// ended first.
 func (p *Poster) announceEntry(ctx context.Context, e entry) {
-	if ctx.Err() != nil || !p.wanted(e) {
+	p.owed.add(e.path)
+	if ctx.Err() != nil {
 		return
 	}
 	var err error
-	switch {
-	case e.info == nil:
-		err = p.removal(ctx, e.path)
-	case e.info.Mode()&fs.ModeSymlink != 0:
-		err = p.link(ctx, e)
-	default:
-		err = p.file(ctx, e)
+	if p.wanted(e) {
+		err = p.announce(ctx, e)
 	}
-	if err != nil && ctx.Err() == nil {
+	if err != nil && ctx.Err() != nil {
+		return
+	}
+	if err != nil {
 		p.failed(e.path, err)
 	}
+	p.owed.settle(e.path)
+}
+
+func (p *Poster) announce(ctx context.Context, e entry) error {
+	switch {
+	case e.info == nil:
+		return p.removal(ctx, e.path)
+	case e.info.Mode()&fs.ModeSymlink != 0:
+		return p.link(ctx, e)
+	}
+	return p.file(ctx, e)
 }
 
 // wanted asks the rules and the events before anything is read.
@@ -52,7 +63,11 @@ func (p *Poster) wanted(e entry) bool {
 		return false
 	}
 	probe := post.Announcement{Base: p.maker.BaseURL, Path: p.maker.Rel(e.path)}
-	choice := p.rules.Choose(&probe)
+	choice, err := p.rules.Choose(&probe)
+	if err != nil {
+		p.failed(e.path, err)
+		return false
+	}
 	if choice.Accept {
 		return true
 	}
@@ -68,7 +83,7 @@ func (p *Poster) removal(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	return p.send(ctx, a)
+	return p.send(ctx, path, a)
 }
 
 // link announces a symbolic link and, with follow_symlinks, the file it leads to.
@@ -81,7 +96,7 @@ func (p *Poster) link(ctx context.Context, e entry) error {
 	if err != nil {
 		return err
 	}
-	if err := p.send(ctx, a); err != nil || !p.cfg.Values.Bool("follow_symlinks") {
+	if err := p.send(ctx, e.path, a); err != nil || !p.cfg.Values.Bool("follow_symlinks") {
 		return err
 	}
 	real, err := filepath.EvalSymlinks(e.path)
@@ -103,14 +118,15 @@ func (p *Poster) file(ctx context.Context, e entry) error {
 	}
 	s, err := openFile(e.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return p.removal(ctx, e.path)
+		p.announceEntry(ctx, entry{path: e.path}) // which asks whether removals are wanted
+		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("cannot read: %w", err)
 	}
 	defer s.close()
 	for try := 1; ; try++ {
-		out, err := p.sums(s, method)
+		out, err := p.sums(ctx, s, method)
 		if err == nil {
 			err = s.unchanged()
 		}
@@ -127,11 +143,11 @@ func (p *Poster) file(ctx context.Context, e entry) error {
 }
 
 // sums are the fingerprints of all blocks of the file, by number.
-func (p *Poster) sums(s *sumFile, method string) ([]post.Fingerprint, error) {
+func (p *Poster) sums(ctx context.Context, s *sumFile, method string) ([]post.Fingerprint, error) {
 	b := p.cut(s.info.Size())
 	out := make([]post.Fingerprint, 0, b.Count)
 	for ; b.Number < b.Count; b.Number++ {
-		sum, err := s.block(method, b)
+		sum, err := s.block(ctx, method, b)
 		if err != nil {
 			return nil, err
 		}
@@ -166,15 +182,16 @@ func (p *Poster) blocks(ctx context.Context, e entry, info fs.FileInfo, sum func
 		if err != nil {
 			return err
 		}
-		if err := p.send(ctx, a); err != nil {
+		if err := p.send(ctx, e.path, a); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// send publishes an announcement unless it was published already.
-func (p *Poster) send(ctx context.Context, a *post.Announcement) error {
+// send publishes an announcement of path unless it was published already. Until the broker
+// has it, the path is owed.
+func (p *Poster) send(ctx context.Context, path string, a *post.Announcement) error {
 	var token winnow.Token
 	if p.cache != nil {
 		var v winnow.Verdict
@@ -183,9 +200,18 @@ func (p *Poster) send(ctx context.Context, a *post.Announcement) error {
 			return nil
 		}
 	}
-	err := p.out.send(ctx, a, func(err error) { p.confirmed(a, token, err) })
-	if err != nil && p.cache != nil {
-		p.cache.Release(token)
+	p.owed.add(path)
+	err := p.out.send(ctx, a, func(err error) {
+		p.confirmed(a, token, err)
+		if err == nil {
+			p.owed.settle(path)
+		}
+	})
+	if err != nil {
+		p.owed.settle(path) // the caller still owes it
+		if p.cache != nil {
+			p.cache.Release(token)
+		}
 	}
 	return err
 }

@@ -19,26 +19,45 @@ type entry struct {
 	info fs.FileInfo
 }
 
-func (p *Poster) list(ctx context.Context, paths []string, fn func(entry) error) error {
-	for _, name := range paths {
+// list calls fn for what each name stands for, and returns the names it did not come to the
+// end of.
+func (p *Poster) list(ctx context.Context, paths []string, fn func(entry) error) (rest []string, err error) {
+	for i, name := range paths {
 		if name == "-" {
-			if err := p.listInput(ctx, fn); err != nil {
-				return err
-			}
-			continue
+			err = p.listInput(ctx, fn)
+		} else {
+			err = p.listTree(ctx, name, fn)
 		}
-		if err := p.listTree(ctx, name, fn); err != nil {
-			return err
+		if err != nil {
+			return paths[i:], err
 		}
 	}
-	return nil
+	return nil, nil
 }
 
-// listInput reads names, one a line or ended by NUL.
+// listInput reads names, one a line or ended by NUL. A read that blocks outlives ctx, as
+// standard input cannot be woken.
 func (p *Poster) listInput(ctx context.Context, fn func(entry) error) error {
 	if p.host.Stdin == nil {
 		return errors.New("cannot read names: there is no standard input")
 	}
+	names, ended := make(chan string), make(chan error, 1)
+	go func() { ended <- p.readNames(ctx, names) }()
+	for {
+		select {
+		case name := <-names:
+			if err := p.listTree(ctx, name, fn); err != nil {
+				return err
+			}
+		case err := <-ended:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (p *Poster) readNames(ctx context.Context, names chan<- string) error {
 	sc := bufio.NewScanner(p.host.Stdin)
 	sc.Buffer(make([]byte, 64<<10), 1<<20)
 	if p.cfg.Values.Bool("null_input") {
@@ -48,8 +67,10 @@ func (p *Poster) listInput(ctx context.Context, fn func(entry) error) error {
 		if sc.Text() == "" {
 			continue
 		}
-		if err := p.listTree(ctx, sc.Text(), fn); err != nil {
-			return err
+		select {
+		case names <- sc.Text():
+		case <-ctx.Done():
+			return ctx.Err()
 		}
 	}
 	if err := sc.Err(); err != nil {

@@ -12,7 +12,7 @@ import (
 // repost announces the copy, where the flow posts (step 3 of the order of durability).
 func (f *Flow) repost(ctx context.Context, j *job) {
 	if f.announce == nil {
-		f.finish.add(j, done)
+		f.end(j, done)
 		return
 	}
 	a := j.a.Clone()
@@ -36,7 +36,7 @@ func relativeTo(dir, path string) string {
 // forward passes an announcement on, unchanged but for what routing needs.
 func (f *Flow) forward(ctx context.Context, j *job) {
 	if f.announce == nil {
-		f.finish.add(j, done)
+		f.end(j, done)
 		return
 	}
 	a := j.a.Clone()
@@ -77,8 +77,10 @@ func (f *Flow) send(ctx context.Context, j *job, a *post.Announcement) {
 func (f *Flow) confirmed(j *job, err error) {
 	switch {
 	case err == nil:
-		f.finish.add(j, done)
+		f.end(j, done)
 	case errors.Is(err, broker.ErrClosed):
+	case errors.Is(err, broker.ErrMessage), errors.Is(err, broker.ErrPrecondition):
+		f.giveUp(j, err) // this one can never be announced; the next may
 	default:
 		f.fail(err)
 	}

@@ -3,6 +3,7 @@ package pump
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"srpump/post"
@@ -23,26 +24,47 @@ func (f *Flow) failed(ctx context.Context, j *job, err error) {
 		f.giveUp(j, err)
 		return
 	}
-	var gone bool
-	var werr error
-	if e := f.jobs.entry(j); e != nil {
-		gone, werr = f.retries.Fail(e, class, err.Error())
-	} else {
-		gone, werr = f.retries.Add(j.a, class, err.Error())
-	}
-	if werr != nil {
+	gone, werr := f.putBack(j, class, err)
+	switch {
+	case werr != nil:
 		f.unwritten(ctx, j, werr)
-		return
-	}
-	if gone {
+	case gone:
 		f.Counters.GivenUp.Add(1)
 		f.host.Log.Error("given up", "path", j.at.Full(), "url", j.url(), "error", err, "file", f.DeadLetters())
-	} else {
+	default:
 		f.Counters.Retried.Add(1)
 		f.host.Log.Warn("retry", "path", j.at.Full(), "url", j.url(), "class", class, "error", err)
 	}
-	f.finish.add(j, shelved)
 }
+
+// putBack writes a failed job to the retry queue, or with gone to the dead-letter
+// file, and ends it.
+func (f *Flow) putBack(j *job, class retry.Class, why error) (gone bool, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.over {
+		return false, nil
+	}
+	if e := f.jobs.entry(j); e != nil {
+		gone, err = f.retries.Fail(e, class, why.Error())
+	} else {
+		gone, err = f.retries.Add(j.a, class, why.Error())
+	}
+	if err == nil {
+		j.over = true
+		f.finish.add(j, shelved)
+	}
+	return gone, err
+}
+
+// shelve ends a job that is on disk and was not begun; it is due again after a while.
+func (f *Flow) shelve(j *job, d time.Duration) {
+	f.retries.Postpone(f.jobs.entry(j), d)
+	f.end(j, shelved)
+}
+
+// postponed is how long what waits for a busy host waits on disk.
+const postponed = 10 * time.Second
 
 // writeAgain is the pause before a full or failing disk is tried again.
 const writeAgain = 10 * time.Second
@@ -72,7 +94,7 @@ func (f *Flow) setAside(j *job, m post.Message, why string) {
 		time.AfterFunc(writeAgain, func() { f.setAside(j, m, why) })
 		return
 	}
-	f.finish.add(j, dropped)
+	f.end(j, dropped)
 }
 
 // classOf tells failures that may pass from those that will not.
@@ -113,9 +135,9 @@ func (f *Flow) retryLoop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		_, under := f.jobs.len()
-		for _, e := range f.retries.Due(f.host.Now(), 4*f.plan.workers-under) {
-			j := &job{a: e.Announcement, kept: e, again: true}
+		_, due := f.jobs.len()
+		for _, e := range f.retries.Due(f.host.Now(), 4*f.plan.workers-due) {
+			j := &job{a: e.Announcement, kept: e, again: true, due: true}
 			f.jobs.add(j)
 			f.admit(ctx, j)
 		}
@@ -145,8 +167,9 @@ func (f *Flow) spillLoop(ctx context.Context) {
 	}
 }
 
+// spill goes on until the disk refuses; then it comes again.
 func (f *Flow) spill(before time.Time) {
-	for _, j := range f.jobs.waiting(before) {
+	for _, j := range f.jobs.since(before) {
 		if err := f.spillJob(j); err != nil {
 			f.host.Log.Error("not moved to disk", "path", j.a.Path, "error", err)
 			return
@@ -154,17 +177,52 @@ func (f *Flow) spill(before time.Time) {
 	}
 }
 
+// spillJob moves one job to disk, and what is not begun out of memory.
 func (f *Flow) spillJob(j *job) error {
-	e, err := f.retries.Hold(j.a, "taking long")
-	if err != nil {
-		return err
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if j.over {
+		return nil
 	}
-	tag, ok := f.jobs.keep(j, e)
-	if !ok {
-		return f.retries.Done(e)
+	if f.jobs.entry(j) == nil {
+		e, err := f.retries.Hold(j.a, "taking long")
+		if err != nil {
+			return err
+		}
+		f.acknowledge([]broker.Tag{f.jobs.keep(j, e)})
 	}
-	f.acknowledge([]broker.Tag{tag})
+	if j.parked || f.pool.withdraw(j) {
+		f.retries.Postpone(f.jobs.entry(j), postponed)
+		j.over = true
+		f.finish.add(j, shelved)
+	}
 	return nil
+}
+
+// errDropped is a pipe whose announcements nobody keeps.
+var errDropped = errors.New("stopped before everything read was done")
+
+// keepRead puts what was read from a pipe and is not done on disk, for a pipe does not give
+// it again.
+func (f *Flow) keepRead() {
+	dropped := 0
+	for _, j := range f.jobs.since(time.Now()) {
+		j.mu.Lock()
+		if !j.over && f.jobs.entry(j) == nil {
+			if f.plan.ephemeral {
+				dropped++
+			} else if e, err := f.retries.Hold(j.a, "stopped"); err != nil {
+				f.host.Log.Error("not moved to disk", "path", j.a.Path, "error", err)
+				dropped++
+			} else {
+				f.jobs.keep(j, e)
+			}
+		}
+		j.mu.Unlock()
+	}
+	if dropped > 0 {
+		f.fail(fmt.Errorf("%w: %d announcements", errDropped, dropped))
+	}
 }
 
 // drain waits, after the pipe has ended, until everything taken in is done or given up.

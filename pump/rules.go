@@ -13,7 +13,7 @@ import (
 )
 
 // patternTime bounds one match of a pattern that needs backtracking.
-const patternTime = time.Second
+const patternTime = 100 * time.Millisecond
 
 // A Rules is the accept and reject lines of one configuration, in order; the
 // first that matches decides (sr_options(5), accept).
@@ -28,8 +28,9 @@ type rule struct {
 	match matcher
 }
 
-// A matcher returns the capture groups of a match at the start of the text, or nil.
-type matcher func(text string) []string
+// A matcher returns the capture groups of a match at the start of the text, or nil. It
+// fails when it cannot tell in time.
+type matcher func(text string) ([]string, error)
 
 // NewRules compiles the rules of a configuration. The error names the line and
 // the pattern.
@@ -58,26 +59,26 @@ func where(r config.Rule) string {
 func compile(pattern string) (matcher, error) {
 	re, err := regexp.Compile(`^(?:` + pattern + `)`)
 	if err == nil {
-		return re.FindStringSubmatch, nil
+		return func(text string) ([]string, error) { return re.FindStringSubmatch(text), nil }, nil
 	}
 	back, backErr := regexp2.Compile(`^(?:`+pattern+`)`, regexp2.None)
 	if backErr != nil {
 		return nil, err
 	}
 	back.MatchTimeout = patternTime
-	return func(text string) []string { return backtrack(back, text) }, nil
+	return func(text string) ([]string, error) { return backtrack(back, text) }, nil
 }
 
-func backtrack(re *regexp2.Regexp, text string) []string {
+func backtrack(re *regexp2.Regexp, text string) ([]string, error) {
 	m, err := re.FindStringMatch(text)
 	if err != nil || m == nil {
-		return nil
+		return nil, err
 	}
 	var groups []string
 	for _, g := range m.Groups() {
 		groups = append(groups, g.String())
 	}
-	return groups
+	return groups, nil
 }
 
 // A Choice is what the rules decided for one announcement.
@@ -90,17 +91,22 @@ type Choice struct {
 }
 
 // Choose decides about an announcement: its srcpath and relpath, as they stand
-// on the first line, against each pattern in turn.
-func (rs *Rules) Choose(a *post.Announcement) Choice {
+// on the first line, against each pattern in turn. It fails when a pattern cannot
+// tell in time; a stranger's name must not slip past a reject that way.
+func (rs *Rules) Choose(a *post.Announcement) (Choice, error) {
 	text := a.Text()
 	if ext := a.Header("sundew_extension"); ext != "" && !strings.Contains(a.Path, ":") {
 		text += ":" + ext
 	}
 	for i := range rs.rules {
 		r := &rs.rules[i]
-		if groups := r.match(text); groups != nil {
-			return Choice{r.Accept, r.Capture, r.FileOption, groups, where(r.Rule)}
+		groups, err := r.match(text)
+		if err != nil {
+			return Choice{}, fmt.Errorf("cannot match %q (%s): %w", r.Pattern, where(r.Rule), err)
+		}
+		if groups != nil {
+			return Choice{r.Accept, r.Capture, r.FileOption, groups, where(r.Rule)}, nil
 		}
 	}
-	return Choice{Accept: rs.unmatch, Capture: rs.final}
+	return Choice{Accept: rs.unmatch, Capture: rs.final}, nil
 }

@@ -1,6 +1,7 @@
 package pump
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -45,15 +46,28 @@ func openFile(path string) (*sumFile, error) {
 
 func (s *sumFile) close() { s.f.Close() }
 
-// block is the fingerprint of one block of the file.
-func (s *sumFile) block(method string, b partition.Block) (post.Fingerprint, error) {
+// block is the fingerprint of one block of the file; ctx ends the reading.
+func (s *sumFile) block(ctx context.Context, method string, b partition.Block) (post.Fingerprint, error) {
 	buf := readBuffers.Get().(*[]byte)
 	defer readBuffers.Put(buf)
-	sum, n, err := post.OfReader(method, io.NewSectionReader(s.f, b.Offset(), b.Length()), *buf)
+	sum, n, err := post.OfReader(method, endingReader{ctx, io.NewSectionReader(s.f, b.Offset(), b.Length())}, *buf)
 	if err == nil && n != b.Length() {
 		err = fmt.Errorf("%w: %d bytes of %d", errChanged, n, b.Length())
 	}
 	return sum, err
+}
+
+// An endingReader ends with its context: a file may take hours to read.
+type endingReader struct {
+	ctx context.Context
+	io.Reader
+}
+
+func (r endingReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.Reader.Read(p)
 }
 
 // errChanged is a file that did not hold still.

@@ -39,21 +39,21 @@ func (p *Poster) Watch(ctx context.Context, paths []string) error {
 		p.host.Log.Warn("not all may be announced", "error", err)
 	}
 	if v.Bool("post_on_start") {
-		left = append(left, paths...)
+		left = append(left, roots...)
 	}
 	var first sync.WaitGroup
-	first.Go(func() { p.walkWhenReady(ctx, w, left) })
+	first.Go(func() { left = p.walkWhenReady(ctx, w, distinct(left)) })
 	err = w.Run(ctx, p.settled)
 	p.cancel()
 	first.Wait()
-	if rerr := p.remember(w.Pending()); rerr != nil {
-		p.host.Log.Error("not remembered", "error", rerr)
-	}
-	short, done := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	left = append(left, w.Pending()...)
+	p.leave(left) // before the wait, in which a supervisor may lose its patience
+	flush, done := lingering(ctx, stopTime)
 	defer done()
-	if serr := stop(short); serr != nil {
+	if serr := stop(flush); serr != nil {
 		p.host.Log.Warn("announcements unconfirmed", "error", serr)
 	}
+	p.leave(left)
 	if p.fatal != nil {
 		return p.fatal
 	}
@@ -63,18 +63,23 @@ func (p *Poster) Watch(ctx context.Context, paths []string) error {
 	return err
 }
 
-// walkWhenReady announces what is there, once whatever changes from then on is noticed.
-func (p *Poster) walkWhenReady(ctx context.Context, w *watch.Watcher, paths []string) {
+// walkWhenReady announces what is there, once whatever changes from then on is noticed. It
+// returns the names it did not list to their end.
+func (p *Poster) walkWhenReady(ctx context.Context, w *watch.Watcher, paths []string) (rest []string) {
 	select {
 	case <-w.Ready():
 	case <-ctx.Done():
-		return
+		return paths
 	}
-	if err := p.walk(ctx, paths); err != nil && ctx.Err() == nil {
+	rest, err := p.walk(ctx, paths)
+	if err != nil && ctx.Err() == nil {
 		p.fail(err)
-		return
+	}
+	if err != nil {
+		return rest
 	}
 	p.host.Log.Info("watching", "paths", len(paths), "announced", p.Counters.Announced.Load(), "directories", w.Stats().Watched)
+	return nil
 }
 
 // settled announces a batch of events: files side by side, removals in their place between them.

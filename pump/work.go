@@ -20,10 +20,10 @@ func (f *Flow) work(ctx context.Context, j *job) {
 	if ctx.Err() != nil {
 		return
 	}
-	if f.order.has(j.at.Full(), j.a.Time) {
+	if f.order.has(j.at.Full(), j.a.Time.Time()) {
 		f.Counters.Superseded.Add(1)
 		f.host.Log.Info("superseded", "path", j.at.Full(), "announced", j.a.Time)
-		f.finish.add(j, dropped)
+		f.end(j, dropped)
 		return
 	}
 	tree, err := f.trees.get(j.at.Root, fetch.TreeOptions{DirMode: fs.FileMode(f.cfg.Values.Octal("chmod_dir"))})
@@ -63,7 +63,7 @@ func (f *Flow) fetch(ctx context.Context, j *job, tree *fetch.Tree) {
 		return
 	}
 	if !f.cfg.Values.Bool("overwrite") {
-		if same, err := fetch.Same(tree, j.at.Path, j.a); err == nil && same {
+		if same, err := fetch.Same(ctx, tree, j.at.Path, j.a); err == nil && same {
 			f.unchanged(ctx, j)
 			return
 		}
@@ -105,10 +105,21 @@ func (f *Flow) attempt(ctx context.Context, j *job, tree *fetch.Tree) (s *fetch.
 		}
 	}
 	if transfer.ClassOf(err) == transfer.NotFound && err != nil && j.from.Second != "" {
-		j.from.URL, j.from.Second = j.from.Second, ""
-		return fetch.Fetch(ctx, f.fetchJob(j, tree))
+		j.from.URL, j.from.Second, j.at = j.from.Second, "", j.second
+		if s, err = fetch.Fetch(ctx, f.fetchJob(j, tree)); err == nil {
+			f.joined.Store(j.a.Base, true)
+		}
 	}
 	return s, err
+}
+
+// believed is the time of an announcement, but not one far in the future: it would
+// make everything after it look old.
+func (f *Flow) believed(t post.Timestamp) time.Time {
+	if most := f.host.Now().Add(24 * time.Hour); t.Time().After(most) {
+		return most
+	}
+	return t.Time()
 }
 
 // passing reports whether trying again at once may help.
@@ -173,7 +184,7 @@ func (f *Flow) installed(ctx context.Context, j *job, what string, err error) {
 		f.failed(ctx, j, err)
 		return
 	}
-	f.order.note(j.at.Full(), j.a.Time)
+	f.order.note(j.at.Full(), f.believed(j.a.Time))
 	switch what {
 	case "removed":
 		f.Counters.Removed.Add(1)
@@ -191,7 +202,7 @@ func (f *Flow) installed(ctx context.Context, j *job, what string, err error) {
 // pumps that feed each other would never end; except when a killed run may have
 // installed it without announcing it.
 func (f *Flow) unchanged(ctx context.Context, j *job) {
-	f.order.note(j.at.Full(), j.a.Time)
+	f.order.note(j.at.Full(), f.believed(j.a.Time))
 	f.Counters.Unchanged.Add(1)
 	f.host.Log.Info("unchanged", "path", j.at.Full(), "sum", j.a.Sum)
 	j.sum, j.block = j.a.Sum, j.a.Block
@@ -199,5 +210,5 @@ func (f *Flow) unchanged(ctx context.Context, j *job) {
 		f.repost(ctx, j)
 		return
 	}
-	f.finish.add(j, done)
+	f.end(j, done)
 }

@@ -148,7 +148,7 @@ type Publisher interface {
 	// unconfirmed ones is full. done is called exactly once, from
 	// another goroutine, in the order of publishing where the broker keeps
 	// it: nil when the broker confirmed, ErrUnroutable, ErrNotFound
-	// (404, no such exchange), ErrRefused (403) or ErrClosed. A connection that breaks is not an error:
+	// (404, no such exchange), ErrRefused (403), ErrMessage (this one can never be taken) or ErrClosed. A connection that breaks is not an error:
 	// what was not confirmed is sent again after re-connecting, so a
 	// publishing may arrive twice but is never lost. done must not block nor call Publish.
 	// Publish itself fails only with ctx's error or ErrClosed, and then done is not called.

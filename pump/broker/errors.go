@@ -12,6 +12,7 @@ var (
 	ErrNotFound     = errors.New("not found")                     // 404
 	ErrLocked       = errors.New("resource locked")               // 405
 	ErrPrecondition = errors.New("declared with other arguments") // 406
+	ErrMessage      = errors.New("it cannot be taken as it is")   // too long, or a header the broker interprets
 	ErrUnreachable  = errors.New("cannot be reached")             // no connection
 	ErrClosed       = errors.New("closed")                        // by us
 	ErrUnsupported  = errors.New("not supported by this broker")  // pipes have no queues

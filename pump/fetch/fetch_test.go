@@ -326,7 +326,7 @@ func TestSame(t *testing.T) {
 		}
 		a := &post.Announcement{Sum: sum, Block: partition.WholeFile(c.size)}
 		a.SetHeader(post.HeaderMtime, c.mtime)
-		if same, err := Same(tree, c.rel, a); err != nil || same != c.same {
+		if same, err := Same(t.Context(), tree, c.rel, a); err != nil || same != c.same {
 			t.Errorf("%+v: %v, %v", c, same, err)
 		}
 	}

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"context"
 	"os"
 	"time"
 
@@ -13,8 +14,8 @@ import (
 // the announced size whose bytes have the announced sum. A sum that cannot be
 // computed from bytes is replaced by the modification time, which must be
 // equal to the microsecond; sum 0 is never the same. A block of a file is
-// never the same: its sum says nothing of the rest.
-func Same(t *Tree, rel string, a *post.Announcement) (bool, error) {
+// never the same: its sum says nothing of the rest. ctx ends the reading, with its error.
+func Same(ctx context.Context, t *Tree, rel string, a *post.Announcement) (bool, error) {
 	if a.Sum.Method == post.SumNone || a.Sum.Method == "" || !a.HasBlock() || a.Block.Count != 1 {
 		return false, nil
 	}
@@ -33,10 +34,10 @@ func Same(t *Tree, rel string, a *post.Announcement) (bool, error) {
 		here := time.Unix(st.Mtim.Unix()).Truncate(time.Microsecond)
 		return !mtime.IsZero() && mtime.Time().Truncate(time.Microsecond).Equal(here), nil
 	}
-	return sameBytes(t, d, name, rel, a)
+	return sameBytes(ctx, t, d, name, rel, a)
 }
 
-func sameBytes(t *Tree, d *openDir, name, rel string, a *post.Announcement) (bool, error) {
+func sameBytes(ctx context.Context, t *Tree, d *openDir, name, rel string, a *post.Announcement) (bool, error) {
 	fd, err := openat(d.fd, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return false, t.failed("read", rel, err)
@@ -45,7 +46,7 @@ func sameBytes(t *Tree, d *openDir, name, rel string, a *post.Announcement) (boo
 	defer f.Close()
 	buf := smallBuffers.Get().(*[smallBuffer]byte)
 	defer smallBuffers.Put(buf)
-	sum, n, err := post.OfReader(a.Sum.Method, f, buf[:])
+	sum, n, err := post.OfReader(a.Sum.Method, cancelReader{f, ctx}, buf[:])
 	if err != nil {
 		return false, t.failed("read", rel, err)
 	}

@@ -77,7 +77,10 @@ func (q *Queue) settle(b *batch) error {
 	if err := q.store.wait(b); err != nil {
 		return err
 	}
-	return q.compact()
+	if err := q.compact(); err != nil {
+		q.opts.Logger.Warn("retry queue not compacted", "error", err) // it only stays large
+	}
+	return nil
 }
 
 // Fail puts an entry back, later than the last time, or gives it up: then it is in the

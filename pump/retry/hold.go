@@ -8,7 +8,7 @@ import (
 
 // Hold takes in an announcement that is being worked on and may take long: once it returns,
 // the entry is on the disk and in flight, and its message may be acknowledged. After a kill it is
-// due at once. An entry of the same relpath, sum and parts that is there already stands for it.
+// due at once. An entry of the same announcement that is there already stands for it.
 func (q *Queue) Hold(a *post.Announcement, why string) (*Entry, error) {
 	now := q.opts.Now()
 	s := state{since: now, after: now, class: Temporary, why: cut(why, maxWhy)}
@@ -37,4 +37,15 @@ func (q *Queue) Hold(a *post.Announcement, why string) (*Entry, error) {
 		q.index.fly(it)
 	}
 	return e, nil
+}
+
+// Postpone puts an entry in flight back, untried, to be due after d. It does nothing when
+// the entry was ended meanwhile.
+func (q *Queue) Postpone(e *Entry, d time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if e.item.at == inFlight {
+		e.item.due = q.opts.Now().Sub(q.start) + d
+		q.index.schedule(e.item)
+	}
 }

@@ -32,7 +32,7 @@ const (
 
 const maxWhy = 500 // bytes of a reason that are kept
 
-// An id stands for relpath, sum and parts.
+// An id stands for srcpath, relpath, sum and parts: another source of the same is another entry.
 type id [16]byte
 
 func idOf(a *post.Announcement) id {
@@ -40,7 +40,7 @@ func idOf(a *post.Announcement) id {
 	if a.HasBlock() {
 		parts = a.Block.String()
 	}
-	s := sha256.Sum256([]byte(a.Path + "\x00" + a.Sum.String() + "\x00" + parts))
+	s := sha256.Sum256([]byte(a.Base + "\x00" + a.Path + "\x00" + a.Sum.String() + "\x00" + parts))
 	return id(s[:16])
 }
 

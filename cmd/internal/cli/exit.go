@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"srpump/pump/broker"
+	"srpump/pump/retry"
 	"srpump/winnow"
 )
 
@@ -35,7 +36,7 @@ func status(err error) int {
 		return ExitOK
 	case errors.As(err, new(usageError)):
 		return ExitUsage
-	case errors.Is(err, winnow.ErrBusy), errors.Is(err, errBusy):
+	case errors.Is(err, winnow.ErrBusy), errors.Is(err, retry.ErrBusy), errors.Is(err, errBusy):
 		return ExitBusy
 	case errors.As(err, new(*broker.Error)):
 		return ExitBroker

@@ -40,7 +40,7 @@ func check(p *broker.Publishing) error {
 	if reason == "" {
 		return nil
 	}
-	return &broker.Error{Op: "publish", Object: p.Exchange, Kind: broker.ErrPrecondition, Reason: reason}
+	return &broker.Error{Op: "publish", Object: p.Exchange, Kind: broker.ErrMessage, Reason: reason}
 }
 
 // table gives values the types the library sends as they are: it knows tables

@@ -148,10 +148,10 @@ func (b *batch) address(l *letter) error {
 	p := &l.p
 	switch {
 	case len(p.Key) > maxKey:
-		return fault("publish", p.Exchange, broker.ErrRefused,
+		return fault("publish", p.Exchange, broker.ErrMessage,
 			fmt.Sprintf("a key of %d bytes, longer than %d", len(p.Key), maxKey), "shorten the topic")
 	case len(p.Body) > maxBody:
-		return fault("publish", p.Exchange, broker.ErrRefused,
+		return fault("publish", p.Exchange, broker.ErrMessage,
 			fmt.Sprintf("a body of %d bytes, larger than %d", len(p.Body), maxBody), "announce a file and let it be fetched")
 	}
 	var known bool
