@@ -330,4 +330,10 @@ func TestSame(t *testing.T) {
 			t.Errorf("%+v: %v, %v", c, same, err)
 		}
 	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	a := &post.Announcement{Sum: md5Of(data), Block: partition.WholeFile(12)}
+	if same, err := Same(ended, tree, "x", a); same || !errors.Is(err, context.Canceled) {
+		t.Errorf("after the end: %v, %v", same, err)
+	}
 }
