@@ -129,4 +129,4 @@ awk -v a="$start" -v m="$moved" -v z="$finish" -v f="$fetched" -v mb="$bytes" -v
 	printf "demo: moved %d files, %s MiB; %d duplicates winnowed; %.1f s in all\n", f, mb, w, z - a
 	printf "demo: the first tree took %.1f s, %.0f files/s over both hops with checksums\n", m - a, 2 * n / (m - a)
 }'
-say "demo: next: man srpump (tutorial), man sr_subscribe, and the logs in $dir/log"
+say "demo: next: man -l man/srpump.7 (tutorial), man sr_subscribe, and the logs in $dir/log"

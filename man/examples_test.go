@@ -163,19 +163,13 @@ func (r *runner) shell(script string) (out, log string, err error) {
 	return stdout.String(), stderr.String(), err
 }
 
-// until runs the last line of an example again and again, at a measured pace, until it
-// prints what is shown; the lines before it are run once.
+// until runs an example again and again, at a measured pace, until it prints what is shown.
 func (r *runner) until(p page, e example) {
-	first, last := splitLast(e.script)
-	if _, log, err := r.shell(first); err != nil {
-		r.t.Errorf("%s:%d: %v\n%s", p.file, e.line, err, log)
-		return
-	}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	end := time.After(patience)
 	for {
-		out, log, err := r.shell(changes(first) + last)
+		out, log, err := r.shell(e.script)
 		if err == nil && out == e.want {
 			return
 		}
@@ -234,25 +228,9 @@ func end(p *os.Process, ended <-chan error) error {
 
 // execLast makes the shell become its last command, so that a signal reaches that one.
 func execLast(script string) string {
-	first, last := splitLast(script)
-	return first + "exec " + last
-}
-
-// changes are the lines of a script that change the directory, for what follows in another shell.
-func changes(script string) (out string) {
-	for line := range strings.Lines(script) {
-		if strings.HasPrefix(line, "cd ") {
-			out += line
-		}
-	}
-	return out
-}
-
-// splitLast takes the last line off a script.
-func splitLast(script string) (first, last string) {
-	script = strings.TrimSuffix(script, "\n")
-	i := strings.LastIndexByte(script, '\n') + 1
-	return script[:i], script[i:]
+	lines := strings.Split(strings.TrimSuffix(script, "\n"), "\n")
+	lines[len(lines)-1] = "exec " + lines[len(lines)-1]
+	return strings.Join(lines, "\n")
 }
 
 // A phraseLog keeps what is written to it and tells when a phrase was.

@@ -38,7 +38,7 @@ type Counters struct {
 	Winnowed   atomic.Int64 // known already
 	Fetched    atomic.Int64 // files fetched and installed
 	Linked     atomic.Int64 // links installed
-	Removed    atomic.Int64 // files removed
+	Removed    atomic.Int64 // files removed, or announced as removed
 	Unchanged  atomic.Int64 // files that were here already
 	Announced  atomic.Int64 // announcements confirmed by the broker
 	Unrouted   atomic.Int64 // of these, taken by no queue

@@ -15,8 +15,11 @@ func (p *Placement) name(a *post.Announcement, c *Choice, name string) (string, 
 	if option == "" {
 		option = c.Capture.Filename
 	}
-	if option == "" {
+	if option == "" || option == "None" {
 		return name, nil
+	}
+	if err := checkFilename(option); err != nil {
+		return "", err
 	}
 	if ext := a.Header("sundew_extension"); ext != "" && !strings.Contains(name, ":") {
 		name += ":" + ext
@@ -41,14 +44,27 @@ func (p *Placement) name(a *post.Announcement, c *Choice, name string) (string, 
 			out = timedName(name, out, a.Time)
 		case "DESTFN":
 			out = p.substitute(value, a, c.Groups)
-		default:
-			return "", fmt.Errorf("cannot use filename %q: %w", option, errors.New("no such keyword "+key))
 		}
 	}
 	if strings.ContainsAny(out, "/\x00") || out == "" || out == "." || out == ".." {
 		return "", fmt.Errorf("%w: filename %q makes %.80q", post.ErrDestination, option, out)
 	}
 	return out, nil
+}
+
+// checkFilename refuses a filename option with a word that is no keyword.
+func checkFilename(option string) error {
+	if option == "" || option == "None" {
+		return nil
+	}
+	for _, keyword := range strings.Split(option, ":") {
+		switch key, _, _ := strings.Cut(keyword, "="); key {
+		case "WHATFN", "HEADFN", "SENDER", "NONE", "NONESENDER", "SATNET", "TIME", "DESTFN":
+		default:
+			return fmt.Errorf("cannot use filename %q: %w", option, errors.New("no such keyword "+key))
+		}
+	}
+	return nil
 }
 
 func headName(name string) string {

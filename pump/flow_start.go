@@ -240,7 +240,10 @@ func (f *Flow) queueName() (string, error) {
 	if want == "" {
 		want = f.makeQueueName(user)
 	}
-	return want, keepName(file, want)
+	if err := writeFile(file, []byte(want)); err != nil {
+		return "", fmt.Errorf("cannot remember the queue name: %w", err)
+	}
+	return want, nil
 }
 
 func (f *Flow) makeQueueName(user string) string {
@@ -252,16 +255,4 @@ func (f *Flow) makeQueueName(user string) string {
 		name += fmt.Sprintf(".%08d.%08d", rand.IntN(1e8), rand.IntN(1e8))
 	}
 	return name
-}
-
-func keepName(file, name string) error {
-	tmp := file + ".new"
-	err := os.WriteFile(tmp, []byte(name), 0o600)
-	if err == nil {
-		err = os.Rename(tmp, file)
-	}
-	if err != nil {
-		return fmt.Errorf("cannot remember the queue name: %w", err)
-	}
-	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"srpump/partition"
 	"srpump/post"
 	"srpump/pump/broker"
+	"srpump/pump/config"
 	"srpump/winnow"
 )
 
@@ -82,6 +83,10 @@ func (p *Poster) removal(ctx context.Context, path string) error {
 	a, err := p.maker.Removal(path, p.host.Now())
 	if err != nil {
 		return err
+	}
+	p.Counters.Removed.Add(1)
+	if p.cfg.Preset == config.Post { // it may be a slip of somebody's finger
+		p.host.Log.Warn("no such file, announced as removed", "path", path)
 	}
 	return p.send(ctx, path, a)
 }

@@ -1,6 +1,7 @@
 package pump
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -32,18 +33,34 @@ type rule struct {
 // fails when it cannot tell in time.
 type matcher func(text string) ([]string, error)
 
-// NewRules compiles the rules of a configuration. The error names the line and
-// the pattern.
+// NewRules compiles the rules of a configuration and checks the placement options in
+// force at them. The error names every line and what is wrong there.
 func NewRules(rules []config.Rule, final config.Capture, unmatch bool) (*Rules, error) {
 	rs := &Rules{final: final, unmatch: unmatch}
+	errs := []error{checkCapture(final, "", "at the end")}
 	for _, r := range rules {
 		m, err := compile(r.Pattern)
 		if err != nil {
-			return nil, fmt.Errorf("cannot use pattern %q (%s): %w", r.Pattern, where(r), err)
+			err = fmt.Errorf("cannot use pattern %q (%s): %w", r.Pattern, where(r), err)
 		}
+		errs = append(errs, err, checkCapture(r.Capture, r.FileOption, where(r)))
 		rs.rules = append(rs.rules, rule{r, m})
 	}
-	return rs, nil
+	return rs, errors.Join(errs...)
+}
+
+// checkCapture refuses what no file could be placed with.
+func checkCapture(c config.Capture, fileOption, at string) error {
+	var errs []error
+	if _, err := new(Placement).strip(c.Strip, "a/b"); err != nil {
+		errs = append(errs, fmt.Errorf("%w (%s)", err, at))
+	}
+	for _, option := range []string{c.Filename, fileOption} {
+		if err := checkFilename(option); err != nil {
+			errs = append(errs, fmt.Errorf("%w (%s)", err, at))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // where is the place of a rule: a line of a file, or the command line, which has none.

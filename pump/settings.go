@@ -64,6 +64,9 @@ func newMaker(c *config.Config, e endpoint, h *Host) (post.Maker, error) {
 	if v.Set("subtopic") {
 		m.Subtopic = v.String("subtopic")
 	}
+	if fi, err := os.Stat(m.BaseDir); m.BaseDir != "" && (err != nil || !fi.IsDir()) {
+		h.Log.Warn("post_base_dir is no directory", "path", m.BaseDir)
+	}
 	var err error
 	if m.BaseURL, err = postBaseURL(c, e); err != nil {
 		return m, err

@@ -78,7 +78,7 @@ func (p *Poster) walkWhenReady(ctx context.Context, w *watch.Watcher, paths []st
 	if err != nil {
 		return rest
 	}
-	p.host.Log.Info("watching", "paths", len(paths), "announced", p.Counters.Announced.Load(), "directories", w.Stats().Watched)
+	p.host.Log.Info("watching", "paths", len(paths), "directories", w.Stats().Watched)
 	return nil
 }
 

@@ -18,7 +18,7 @@ import (
 // is a value of it. An option that needs a value takes any next word but the
 // name of another option, so -1 and - are values.
 //
-// Unknown options are refused when they look like a slip of a known one. Others
+// Unknown options are refused when they look like a slip of a known one, or are short. Others
 // are kept under their name and have a value only as "-name=value".
 //
 // The error holds every mistake found (errors.Join).
@@ -103,6 +103,10 @@ func (n *normalizer) isOption(word string) bool {
 	return ok
 }
 
+// shortName is the length in letters up to which an unknown option of the command line is taken for a
+// slip: hooks have longer names, and what stands behind it would be taken for a file.
+const shortName = 4
+
 func (n *normalizer) unknown(word, name, value string, joined bool) ([]string, error) {
 	text, hint := n.index.explainUnknown(name)
 	switch {
@@ -112,6 +116,8 @@ func (n *normalizer) unknown(word, name, value string, joined bool) ([]string, e
 		return nil, fmt.Errorf("%q is not an option", word)
 	case joined:
 		return []string{name, value}, nil
+	case len(name) <= shortName:
+		return nil, fmt.Errorf("unknown option %q", word)
 	}
 	return []string{name}, nil
 }

@@ -37,7 +37,7 @@ func (s *session) post(ctx context.Context) error {
 		return err
 	}
 	n := &p.Counters
-	s.log.Info("posted", "files", n.Announced.Load(), "bytes", n.Bytes.Load(), "failed", n.Failed.Load(),
+	s.log.Info("posted", "files", n.Announced.Load(), "bytes", n.Bytes.Load(), "removed", n.Removed.Load(), "failed", n.Failed.Load(),
 		"rejected", n.Rejected.Load(), "known", n.Winnowed.Load(), "seconds", seconds(time.Since(start)))
 	if k := n.Failed.Load(); k > 0 {
 		return fmt.Errorf("%w: %d paths failed", errSome, k)

@@ -58,7 +58,8 @@ func (s *session) arguments(rest []string, configured bool) (configArg string, e
 }
 
 // namesConfig tells a configuration from a path to announce: a file called so is a path
-// unless it ends in .conf, anything else is looked up.
+// unless it ends in .conf, anything else is looked up. What ends in .conf and is nowhere is
+// a configuration that is missing, not a file that was removed.
 func (s *session) namesConfig(w string) bool {
 	if strings.ContainsRune(w, '/') && !strings.HasSuffix(w, ".conf") {
 		return false
@@ -71,5 +72,5 @@ func (s *session) namesConfig(w string) bool {
 		return strings.HasSuffix(w, ".conf")
 	}
 	_, err := s.Env.FindConfig(s.preset.String(), w)
-	return err == nil
+	return err == nil || strings.HasSuffix(w, ".conf")
 }

@@ -26,7 +26,11 @@ func (s *session) lockState() (release func(), err error) {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		pid, _ := os.ReadFile(f.Name())
 		f.Close()
-		return nil, fmt.Errorf("cannot run %s %s: %w by process %s (%s)", s.program, s.cfg.Name, errBusy, bytes.TrimSpace(pid), dir)
+		who := string(bytes.TrimSpace(pid))
+		if who == "" {
+			who = "that has just begun"
+		}
+		return nil, fmt.Errorf("cannot run %s %s: %w by process %s (%s): give this one a configuration of its own, or state_dir", s.program, s.cfg.Name, errBusy, who, dir)
 	}
 	// The number is for people; what counts is the lock.
 	if err := f.Truncate(0); err == nil {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"net"
 
 	"srpump/pump/serve"
@@ -20,11 +19,11 @@ func (s *session) serve(ctx context.Context) error {
 	}
 	h, err := serve.Handler(serve.Options{Dir: dir, Logger: s.log, Listing: true})
 	if err != nil {
-		return err
+		return usagef("%v", err)
 	}
 	l, err := net.Listen("tcp", s.cfg.Values.String("listen"))
 	if err != nil {
-		return fmt.Errorf("cannot listen: %w", err)
+		return usagef("cannot listen: %v", err)
 	}
 	s.log.Info("serving", "directory", dir, "url", "http://"+l.Addr().String()+"/")
 	return serve.Serve(ctx, l, h, s.log)

@@ -35,7 +35,7 @@ func TestCheck(t *testing.T) {
 		"deep type":   {Headers: map[string]any{"h": map[string]any{"i": make(chan int)}}},
 		"size":        {Headers: map[string]any{"h": strings.Repeat("x", frameSize)}},
 	} {
-		if err := check(&p); !errors.Is(err, broker.ErrPrecondition) {
+		if err := check(&p); !errors.Is(err, broker.ErrMessage) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -144,7 +144,7 @@ func TestPublishRefused(t *testing.T) {
 		"missing":    {3, broker.ErrNotFound, "declare it"},
 		"forbidden":  {3, broker.ErrRefused, "write"},
 		"invalid":    {3, broker.ErrPrecondition, ""},
-		"unsendable": {3, broker.ErrPrecondition, ""},
+		"unsendable": {3, broker.ErrMessage, ""},
 	} {
 		if len(got[what]) != want.n {
 			t.Errorf("%s: done called %d times, want %d", what, len(got[what]), want.n)

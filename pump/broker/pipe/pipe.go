@@ -17,7 +17,7 @@ import (
 	"srpump/pump/broker"
 )
 
-// maxLine is the longest line read, in bytes; longer ones are passed over with a warning.
+// maxLine is the longest line read, in bytes; longer ones are poison.
 const maxLine = 1 << 20
 
 // A Conn reads publishings from one stream and writes them to another; either may be nil.
@@ -85,7 +85,7 @@ func (r *reader) read(in io.Reader) {
 			r.hand(line, n)
 		}
 		if errors.Is(err, bufio.ErrTooLong) {
-			r.log.Warn("line too long, passed over", "line", n, "bytes", maxLine)
+			r.log.Warn("line too long", "line", n, "limit", maxLine)
 			continue
 		}
 		if err != nil {
@@ -113,22 +113,25 @@ func (r *reader) hand(line []byte, n uint64) {
 	}
 }
 
-// readLine returns one line without its end, or bufio.ErrTooLong after passing one over.
+// longLine is how much of a line too long is handed over, for the flow to keep as poison.
+const longLine = 4 << 10
+
+// readLine returns one line with its end; of one too long its beginning, and bufio.ErrTooLong.
 func readLine(br *bufio.Reader) ([]byte, error) {
 	var line []byte
 	long := false
 	for {
 		part, err := br.ReadSlice('\n')
-		if !long && len(line)+len(part) > maxLine {
-			line, long = nil, true
-		}
 		if !long {
 			line = append(line, part...)
+		}
+		if len(line) > maxLine {
+			line, long = line[:longLine:longLine], true
 		}
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 		case err == nil && long:
-			return nil, bufio.ErrTooLong
+			return line, bufio.ErrTooLong
 		default:
 			return line, err
 		}

@@ -56,7 +56,11 @@ func Open(ctx context.Context, rawURL string, o broker.Options) (broker.Conn, er
 	if err != nil {
 		return nil, err
 	}
-	return open(ctx, path, o, machine)
+	c, err := open(ctx, path, o, machine)
+	if err != nil {
+		return nil, err // not a nil *conn in the interface
+	}
+	return c, nil
 }
 
 func open(ctx context.Context, path string, o broker.Options, read func() reading) (*conn, error) {

@@ -19,8 +19,11 @@ const timeEvery = int64(time.Minute / time.Millisecond)
 func (c *conn) housekeeping() {
 	t := time.NewTicker(sweepEvery)
 	defer t.Stop()
+	var said time.Time
 	for {
-		if err := c.sweep(); err != nil && !errors.Is(err, broker.ErrClosed) && !errors.Is(err, context.Canceled) {
+		err := c.sweep()
+		if err != nil && !errors.Is(err, broker.ErrClosed) && !errors.Is(err, context.Canceled) && time.Since(said) > time.Minute {
+			said = time.Now()
 			c.log.Warn("cannot sweep", "path", c.path, "error", err)
 		}
 		select {
