@@ -87,6 +87,26 @@ func (h *haul) subscribed(ctx context.Context, fsync string) (s sample, err erro
 	})
 }
 
+// piped times sr_subscribe reading the announcements from a file, as curl reads its list: from
+// process start to process end, with no broker beside it.
+func (h *haul) piped(ctx context.Context, fsync string) (sample, error) {
+	list, _, err := h.b.finish(ctx, h.b.program("sr_post"), "-pb", "-", "-pbu", h.url(""), "-pbd", h.src, "-sum", "d", "-loglevel", "warning", "-p", h.src)
+	if err != nil {
+		return nil, err
+	}
+	return h.fetched(ctx, func(dir string) (sample, error) {
+		cmd := h.b.command(ctx, h.b.program("sr_subscribe"), "foreground", "-b", "-", "-directory", dir, "-fsync", fsync, "-loglevel", "warning")
+		cmd.Stdin = strings.NewReader(list)
+		start := time.Now()
+		said, err := cmd.CombinedOutput()
+		took := time.Since(start)
+		if err != nil {
+			return nil, fmt.Errorf("cannot fetch what a pipe announces: %w: %s", err, tail(said))
+		}
+		return sample{"seconds": took.Seconds()}, nil
+	})
+}
+
 // curled times curl, and with sync the writing out of what it fetched.
 func (h *haul) curled(ctx context.Context, sync bool) (sample, error) {
 	return h.fetched(ctx, func(dir string) (sample, error) {
@@ -175,6 +195,8 @@ func subscribeDisk(ctx context.Context, b *bed) ([]finding, error) {
 	got, err := play(ctx, b.rounds,
 		contender{"group", func(ctx context.Context) (sample, error) { return h.subscribed(ctx, "group") }},
 		contender{"off", func(ctx context.Context) (sample, error) { return h.subscribed(ctx, "off") }},
+		contender{"piped group", func(ctx context.Context) (sample, error) { return h.piped(ctx, "group") }},
+		contender{"piped off", func(ctx context.Context) (sample, error) { return h.piped(ctx, "off") }},
 		contender{"curl", func(ctx context.Context) (sample, error) { return h.curled(ctx, true) }})
 	if err != nil {
 		return nil, err
@@ -185,5 +207,7 @@ func subscribeDisk(ctx context.Context, b *bed) ([]finding, error) {
 		{what: "the same from the first taken", ours: got["group"].of("per second of running"), anchor: anchor, versus: versus},
 		{what: "files/s, fsync off", ours: got["off"].of("per second of seconds"), anchor: anchor, versus: versus, goal: goal{ratio: true, least: 0.9}},
 		{what: "the same from the first taken", ours: got["off"].of("per second of running"), anchor: anchor, versus: versus},
+		{what: "files/s, fsync group, from a pipe", ours: got["piped group"].of("per second of seconds"), anchor: anchor, versus: versus},
+		{what: "files/s, fsync off, from a pipe", ours: got["piped off"].of("per second of seconds"), anchor: anchor, versus: versus},
 	}, nil
 }
