@@ -174,7 +174,8 @@ func (f *Flow) unpark(ctx context.Context, j *job, promoted bool) {
 	}
 	j.mu.Unlock()
 	if over {
-		return // it went to disk while it waited
+		f.cache.Release(j.token) // it went to disk while it waited; the next copy's turn
+		return
 	}
 	if !promoted {
 		f.winnowed(j)
