@@ -3,7 +3,6 @@ package post
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 )
 
@@ -72,6 +71,3 @@ func (a *Announcement) Mtime() (t Timestamp) {
 	t, _ = ParseTimestamp(a.Header(HeaderMtime))
 	return t
 }
-
-// SortedHeaders returns the names of the headers in order, for output a person reads.
-func (a *Announcement) SortedHeaders() []string { return slices.Sorted(maps.Keys(a.Headers)) }

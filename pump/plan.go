@@ -2,7 +2,6 @@ package pump
 
 import (
 	"errors"
-	"strings"
 
 	"srpump/post"
 	"srpump/pump/broker"
@@ -48,7 +47,8 @@ func newPlan(c *config.Config, h *Host) (plan, error) {
 	if p.sync, err = fetch.ParseSync(v.String("fsync")); err != nil {
 		return p, err
 	}
-	return p, p.readHeaders(c)
+	p.headers, p.drop, err = headerOption(c)
+	return p, err
 }
 
 // posts settles whether and where the flow announces.
@@ -89,23 +89,6 @@ func (p *plan) refuseLoop(c *config.Config) error {
 		if b.Exchange == p.exchange {
 			return &broker.Error{Op: "post to", Object: p.exchange, Kind: errLoop,
 				Hint: "set exchange and post_exchange to different ones, or allow_loop on if the topics keep them apart"}
-		}
-	}
-	return nil
-}
-
-// readHeaders sorts the option header into what is added and what is taken off.
-func (p *plan) readHeaders(c *config.Config) error {
-	p.headers, p.drop = make(map[string]string), make(map[string]bool)
-	for _, h := range c.Values.List("header") {
-		name, value, ok := strings.Cut(h, "=")
-		switch {
-		case !ok || name == "":
-			return &broker.Error{Op: "use header", Object: h, Kind: errors.New("it is not name=value")}
-		case value == "None" || value == "none" || value == "null":
-			p.drop[name] = true
-		default:
-			p.headers[name] = value
 		}
 	}
 	return nil

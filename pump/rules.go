@@ -27,6 +27,7 @@ type Rules struct {
 type rule struct {
 	config.Rule
 	match matcher
+	where string
 }
 
 // A matcher returns the capture groups of a match at the start of the text, or nil. It
@@ -44,7 +45,7 @@ func NewRules(rules []config.Rule, final config.Capture, unmatch bool) (*Rules, 
 			err = fmt.Errorf("cannot use pattern %q (%s): %w", r.Pattern, where(r), err)
 		}
 		errs = append(errs, err, checkCapture(r.Capture, r.FileOption, where(r)))
-		rs.rules = append(rs.rules, rule{r, m})
+		rs.rules = append(rs.rules, rule{r, m, where(r)})
 	}
 	return rs, errors.Join(errs...)
 }
@@ -119,10 +120,10 @@ func (rs *Rules) Choose(a *post.Announcement) (Choice, error) {
 		r := &rs.rules[i]
 		groups, err := r.match(text)
 		if err != nil {
-			return Choice{}, fmt.Errorf("cannot match %q (%s): %w", r.Pattern, where(r.Rule), err)
+			return Choice{}, fmt.Errorf("cannot match %q (%s): %w", r.Pattern, r.where, err)
 		}
 		if groups != nil {
-			return Choice{r.Accept, r.Capture, r.FileOption, groups, where(r.Rule)}, nil
+			return Choice{r.Accept, r.Capture, r.FileOption, groups, r.where}, nil
 		}
 	}
 	return Choice{Accept: rs.unmatch, Capture: rs.final}, nil

@@ -3,6 +3,7 @@ package pump
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -97,18 +98,31 @@ func headers(c *config.Config, e endpoint) (map[string]string, error) {
 		set(post.HeaderSource, e.user)
 	}
 	set(post.HeaderFlow, v.String("flow"))
-	for _, h := range v.List("header") {
-		name, value, ok := strings.Cut(h, "=")
-		if !ok || name == "" {
-			return nil, fmt.Errorf("cannot use header %q: it is not name=value", h)
-		}
-		if value == "None" || value == "null" || value == "none" {
-			delete(out, name)
-			continue
-		}
-		out[name] = value
+	add, drop, err := headerOption(c)
+	for name := range drop {
+		delete(out, name)
 	}
-	return out, nil
+	maps.Copy(out, add)
+	return out, err
+}
+
+// headerOption sorts the option header into what is added and what is taken off.
+func headerOption(c *config.Config) (add map[string]string, drop map[string]bool, err error) {
+	add, drop = make(map[string]string), make(map[string]bool)
+	for _, h := range c.Values.List("header") {
+		name, value, ok := strings.Cut(h, "=")
+		switch {
+		case !ok || name == "":
+			return nil, nil, fmt.Errorf("cannot use header %q: it is not name=value", h)
+		case value == "None" || value == "none" || value == "null":
+			drop[name] = true
+			delete(add, name)
+		default:
+			add[name] = value
+			delete(drop, name)
+		}
+	}
+	return add, drop, nil
 }
 
 // stripper makes the header rename of a poster from the option strip.

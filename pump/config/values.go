@@ -26,10 +26,16 @@ type Values struct {
 	preset Preset
 	index  *index
 	set    map[string]setting
+	unset  []setting // the default of each row, parsed once: flows ask for every file
 }
 
 func newValues(preset Preset) Values {
-	return Values{preset: preset, index: newIndex(), set: make(map[string]setting)}
+	v := Values{preset: preset, index: newIndex(), set: make(map[string]setting)}
+	v.unset = make([]setting, len(v.index.rows))
+	for i := range v.index.rows {
+		v.unset[i] = v.index.rows[i].defaultSetting(preset)
+	}
+	return v
 }
 
 // Defaults returns the values of a preset for which nothing was configured.
@@ -109,7 +115,7 @@ func (v Values) lookup(name string) (setting, *Option) {
 	if s, ok := v.set[o.Name]; ok {
 		return s, o
 	}
-	return o.defaultSetting(v.preset), o
+	return v.unset[i], o
 }
 
 // defaultSetting panics when the table holds a default its own kind refuses.
