@@ -3,6 +3,8 @@ package amqp
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -10,12 +12,19 @@ import (
 	"srpump/pump/broker"
 )
 
-// isTransient tells a queue whose node is just being restarted: RabbitMQ
-// answers 404 for it, though it exists.
+// isTransient tells what a second try mends: a channel that another's refusal
+// has just closed, and a queue whose node is being restarted, for which
+// RabbitMQ answers 404 though it exists.
 func isTransient(err error) bool {
 	var e *amqp.Error
-	return errors.As(err, &e) && e.Code == amqp.NotFound &&
+	return errors.Is(err, amqp.ErrClosed) || errors.As(err, &e) && e.Code == amqp.NotFound &&
 		(strings.Contains(e.Reason, "down or inaccessible") || strings.Contains(e.Reason, "stopped by supervisor"))
+}
+
+// isNetwork tells that the connection failed, not that the broker refused.
+func isNetwork(err error) bool {
+	var n net.Error
+	return errors.As(err, &n) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.ErrClosedPipe)
 }
 
 // explain turns the broker's reply to op on object into a *broker.Error with

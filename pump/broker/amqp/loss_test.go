@@ -7,10 +7,14 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
+
+	amqp "github.com/rabbitmq/amqp091-go"
 
 	"srpump/pump/broker"
 	"srpump/test/cutproxy"
@@ -275,4 +279,24 @@ func TestQueueDeleted(t *testing.T) {
 	must(t, k.Ack(d.Tag))
 	must(t, c.DeleteQueue(ctx, queue))
 	must(t, c.DeleteExchange(ctx, exchange, false))
+}
+
+// A write that fails before the reader has noticed the end of the connection
+// is a lost connection and not a refusal: the request goes out again on the
+// next one.
+func TestWriteFailsFirst(t *testing.T) {
+	ctx, log := within(t), newJournal()
+	c := connect(t, rabbit.Start(t).AdminURL(), log.options())
+	tries := 0
+	err := c.(*conn).do(ctx, "declare queue", "q_x", func(l *link) error {
+		tries++
+		if tries == 1 {
+			return &net.OpError{Op: "write", Err: syscall.ECONNRESET}
+		}
+		return l.call(ctx, func(*amqp.Channel) error { return nil })
+	})
+	if err != nil || tries != 2 {
+		t.Fatalf("%d tries, %v; want a second one that succeeds", tries, err)
+	}
+	log.await(t, ctx, "broker is back")
 }

@@ -105,7 +105,8 @@ func (c *conn) do(ctx context.Context, op, object string, f func(*link) error) e
 			return ctx.Err()
 		case c.life.Err() != nil:
 			return broker.ErrClosed
-		case l.broken():
+		case l.broken() || isNetwork(err):
+			_ = l.wire.Close() // a write may fail before the reader sees the end
 			select {
 			case <-l.down:
 			case <-ctx.Done():
