@@ -20,6 +20,7 @@ const (
 	Sender
 	Report
 	Serve
+	Audit
 )
 
 // The groups of presets which share options.
@@ -28,12 +29,12 @@ const (
 	fetchers  = Subscribe | Sarra | Sender
 	consumers = fetchers | Winnow | Shovel | Report
 	pumps     = posters | consumers
-	all       = pumps | Serve
+	all       = pumps | Serve | Audit
 )
 
 // Presets returns every preset, in the order of the manual.
 func Presets() []Preset {
-	return []Preset{Post, Watch, Poll, Subscribe, Sarra, Winnow, Shovel, Sender, Report, Serve}
+	return []Preset{Post, Watch, Poll, Subscribe, Sarra, Winnow, Shovel, Sender, Report, Serve, Audit}
 }
 
 // String returns the name of a component such as "sarra".
@@ -59,6 +60,8 @@ func (p Preset) String() string {
 		return "report"
 	case Serve:
 		return "serve"
+	case Audit:
+		return "audit"
 	}
 	return fmt.Sprintf("preset(%#x)", uint16(p))
 }

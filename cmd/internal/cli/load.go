@@ -19,6 +19,13 @@ func (s *session) load(words [][]string, rest []string) bool {
 		return false
 	}
 	cfg, problems := config.Load(config.Request{Env: s.Env, Preset: s.preset, ConfigArg: arg, Args: words, Paths: s.paths})
+	s.tell(problems)
+	s.cfg = cfg
+	return !config.Failed(problems)
+}
+
+// tell says everything that is wrong with a configuration.
+func (s *session) tell(problems []config.Problem) {
 	for _, p := range problems {
 		if p.Severity == config.Error {
 			s.errorf("%s", p)
@@ -27,29 +34,17 @@ func (s *session) load(words [][]string, rest []string) bool {
 		}
 		s.hint(p.Hint)
 	}
-	s.cfg = cfg
-	return !config.Failed(problems)
 }
 
-// laterActions are those of the daemon side; the foreground is all there is.
-func laterAction(w string) bool {
-	return strings.Contains(" start stop restart reload status sanity declare setup cleanup add remove edit list log enable disable ", " "+w+" ")
-}
-
-// arguments takes the action and the configuration from the front of the arguments;
-// the rest are paths.
+// arguments takes the configuration from the front of the arguments; the rest are paths.
 func (s *session) arguments(rest []string, configured bool) (configArg string, err error) {
 	posts := s.preset == config.Post || s.preset == config.Watch || s.preset == config.Serve
-	for i, w := range rest {
+	for _, w := range rest {
 		switch {
-		case i == 0 && w == "foreground":
-		case i == 0 && laterAction(w) && !posts:
-			return "", fmt.Errorf("no action %q here: run it in the foreground, under a supervisor such as systemd", w)
 		case configArg == "" && !configured && (!posts || s.namesConfig(w)):
 			configArg = w
 		case posts:
 			s.paths = append(s.paths, w)
-		case w == "foreground" && i == len(rest)-1: // the old order: config, then action
 		default:
 			return "", fmt.Errorf("too many arguments: %q", w)
 		}

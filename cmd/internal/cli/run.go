@@ -20,7 +20,8 @@ type session struct {
 	Process
 	preset config.Preset
 	cfg    *config.Config
-	paths  []string // arguments that are neither action nor configuration
+	paths  []string   // arguments that are neither action nor configuration
+	words  [][]string // options of the command line
 	log    *slog.Logger
 }
 
@@ -42,6 +43,16 @@ func Run(ctx context.Context, p config.Preset, proc Process) int {
 	case given(words, "version"):
 		fmt.Fprintf(proc.Stdout, "%s %s\n", p.Program(), Version)
 		return ExitOK
+	}
+	s.words = words
+	a, rest, err := s.action(rest)
+	if err != nil {
+		s.errorf("%v", err)
+		s.hint(shortUsage(p))
+		return ExitUsage
+	}
+	if a != nil {
+		return s.perform(ctx, a, rest)
 	}
 	if !s.load(words, rest) {
 		return ExitUsage
