@@ -83,7 +83,12 @@ func (h *Host) endpoint(c *config.Config, option string, poster bool) (endpoint,
 // open connects. The connection keeps itself alive; for sr_post, which somebody waits for,
 // the first failure is final.
 func (h *Host) open(ctx context.Context, e endpoint, c *config.Config) (broker.Conn, error) {
-	o := broker.Options{Name: c.Preset.Program() + "/" + c.Name, Logger: h.Log, TLSRigour: c.Values.String("tls_rigour"), OpenOnce: c.Preset == config.Post}
+	return h.dial(ctx, e, c, broker.Options{OpenOnce: c.Preset == config.Post})
+}
+
+// dial is open with a patience of the caller's.
+func (h *Host) dial(ctx context.Context, e endpoint, c *config.Config, o broker.Options) (broker.Conn, error) {
+	o.Name, o.Logger, o.TLSRigour = c.Preset.Program()+"/"+c.Name, h.Log, c.Values.String("tls_rigour")
 	switch {
 	case e.isPipe():
 		return pipe.New(h.Stdin, h.Stdout, h.Log), nil

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -158,101 +157,20 @@ func (f *Flow) credentials(u *url.URL) (user, password, bearer string) {
 
 // consume declares the queue and its bindings, and starts the consumer.
 func (f *Flow) consume(ctx context.Context) error {
-	q, err := f.queueName()
+	q := &inlet{cfg: f.cfg, host: f.host, from: f.plan.from, shard: whole}
+	name, err := q.name()
 	if err != nil {
 		return err
 	}
 	if !f.plan.from.isPipe() {
-		if err := f.declareQueue(ctx, q); err != nil {
+		if err := q.declare(ctx, f.in, name); err != nil {
 			return err
 		}
-		f.host.Log.Info("consuming", "broker", f.plan.from, "queue", q)
+		if err := q.bind(ctx, f.in, name); err != nil {
+			return err
+		}
+		f.host.Log.Info("consuming", "broker", f.plan.from, "queue", name)
 	}
-	f.consumer, err = f.in.Consume(ctx, q, broker.ConsumeOptions{Prefetch: f.plan.prefetch, Name: f.cfg.Preset.Program() + "." + f.cfg.Name})
+	f.consumer, err = f.in.Consume(ctx, name, broker.ConsumeOptions{Prefetch: f.plan.prefetch, Name: f.cfg.Preset.Program() + "." + f.cfg.Name})
 	return err
-}
-
-// adoptedExpire is what v02 hosts declared their queues with when nothing was said.
-const adoptedExpire = 5 * time.Minute
-
-func (f *Flow) declareQueue(ctx context.Context, name string) error {
-	v := f.cfg.Values
-	q := broker.Queue{Name: name, Transient: !v.Bool("durable"), Expires: v.Duration("expire"), MessageTTL: v.Duration("message_ttl")}
-	if f.plan.from.isLocal() && !v.Set("expire") {
-		q.Expires = 0
-	}
-	if v.Bool("reset") {
-		if err := f.in.DeleteQueue(ctx, name); err != nil {
-			return err
-		}
-	}
-	if v.Bool("declare_queue") {
-		_, err := f.in.DeclareQueue(ctx, q)
-		if errors.Is(err, broker.ErrPrecondition) && !v.Set("expire") {
-			q.Expires = adoptedExpire
-			_, err = f.in.DeclareQueue(ctx, q)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if v.Bool("bind_queue") {
-		return f.bind(ctx, name)
-	}
-	return nil
-}
-
-// bind binds the queue, making the exchanges of a local broker, where who
-// comes first makes them.
-func (f *Flow) bind(ctx context.Context, queue string) error {
-	for _, b := range f.cfg.Bindings {
-		if f.plan.from.isLocal() {
-			if err := f.in.DeclareExchange(ctx, broker.Exchange{Name: b.Exchange}); err != nil {
-				return err
-			}
-		}
-		if err := f.in.Bind(ctx, broker.Binding{Queue: queue, Exchange: b.Exchange, Pattern: b.Key()}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// queueName is the name remembered, configured or made up, in this order; a made-up one is
-// remembered. Hosts with one configuration share a queue, but subscribers each have their own.
-func (f *Flow) queueName() (string, error) {
-	if f.plan.from.isPipe() {
-		return "-", nil
-	}
-	user := f.plan.from.user
-	if user == "" {
-		user = "local"
-	}
-	file := f.cfg.State().QueueName(user, -1)
-	want := f.cfg.Values.String("queue_name")
-	if kept, err := os.ReadFile(file); err == nil && len(strings.TrimSpace(string(kept))) > 0 {
-		name := strings.TrimSpace(string(kept))
-		if want != "" && want != name {
-			f.host.Log.Warn("queue name remembered, not the configured one", "queue", name, "configured", want, "hint", "remove "+file+" to change it")
-		}
-		return name, nil
-	}
-	if want == "" {
-		want = f.makeQueueName(user)
-	}
-	if err := writeFile(file, []byte(want)); err != nil {
-		return "", fmt.Errorf("cannot remember the queue name: %w", err)
-	}
-	return want, nil
-}
-
-func (f *Flow) makeQueueName(user string) string {
-	name := fmt.Sprintf("q_%s.%s.%s", user, f.cfg.Preset.Program(), f.cfg.Name)
-	if s := f.cfg.Values.String("queue_suffix"); s != "" {
-		name += "." + s
-	}
-	if f.cfg.Preset == config.Subscribe {
-		name += fmt.Sprintf(".%08d.%08d", rand.IntN(1e8), rand.IntN(1e8))
-	}
-	return name
 }

@@ -1,6 +1,86 @@
 package cli
 
-import "srpump/pump/config"
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"srpump/pump"
+	"srpump/pump/config"
+)
 
 // topologyActions declare and delete what the broker holds for a configuration.
-func topologyActions(p config.Preset) []action { return nil }
+func topologyActions(p config.Preset) []action {
+	if p == config.Audit {
+		return nil
+	}
+	return []action{
+		{"declare", "[config]", "make its queue and exchange on the broker", func(ctx context.Context, s *session, args []string) error {
+			return s.eachConfig(args, func() error { return pump.Declare(ctx, s.cfg, s.host()) })
+		}},
+		{"setup", "[config]", "the same, and bind the queue", func(ctx context.Context, s *session, args []string) error {
+			return s.eachConfig(args, func() error { return pump.Setup(ctx, s.cfg, s.host()) })
+		}},
+		{"cleanup", "config", "delete its queue, its unused exchange and its state", func(ctx context.Context, s *session, args []string) error {
+			return s.cleanup(ctx, args)
+		}},
+	}
+}
+
+// eachConfig does something with the configuration that is named, or with each of the component that
+// is enabled. One that fails does not keep the others from their turn; the first failure is returned.
+func (s *session) eachConfig(args []string, do func() error) error {
+	if len(args) > 0 || given(s.words, "config") {
+		return s.withConfig(args, do)
+	}
+	names, err := filepath.Glob(filepath.Join(s.Env.ConfigDir(), s.preset.String(), "*.conf"))
+	if err != nil {
+		return err
+	}
+	if len(names) == 0 {
+		return usagef("no configuration named, and none in %s", filepath.Join(s.Env.ConfigDir(), s.preset.String()))
+	}
+	var first error
+	for _, path := range names {
+		if err := s.withConfig([]string{path}, do); err != nil {
+			if !errors.Is(err, errSaid) {
+				s.fail(err)
+			}
+			if first == nil {
+				first = errors.Join(errSaid, err)
+			}
+		}
+	}
+	return first
+}
+
+// withConfig reads one configuration and does something with it.
+func (s *session) withConfig(args []string, do func() error) error {
+	if !s.load(s.words, args) {
+		return usageError{errSaid}
+	}
+	if len(s.paths) > 0 {
+		return usagef("too many arguments: %q", strings.Join(s.paths, " "))
+	}
+	s.log = newLog(s.Stderr, level(s.cfg.Values))
+	return do()
+}
+
+// cleanup asks for the name of one configuration, and for nobody to run it.
+func (s *session) cleanup(ctx context.Context, args []string) error {
+	if len(args) == 0 && !given(s.words, "config") {
+		return usagef("cleanup needs the name of one configuration")
+	}
+	return s.withConfig(args, func() error {
+		if _, err := os.Stat(s.cfg.State().Dir()); err == nil {
+			release, err := s.lockState()
+			if err != nil {
+				return err
+			}
+			defer release()
+		}
+		return pump.Cleanup(ctx, s.cfg, s.host())
+	})
+}

@@ -1,0 +1,97 @@
+package pump
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"srpump/pump/broker"
+	"srpump/pump/config"
+)
+
+// Cleanup takes away what a configuration has on the broker and on disk: its queue with what waits in
+// it, the exchange it posts to when nobody is bound to it, and its state directory. Whoever calls
+// it holds the lock of that directory, so that no flow is running on it. It connects once; the state goes last, so
+// that what failed can be done again.
+func Cleanup(ctx context.Context, c *config.Config, h *Host) error {
+	err := arrange(ctx, c, h, func(g *footing) error {
+		return errors.Join(g.deleteQueue(ctx), g.deleteExchange(ctx))
+	})
+	if err != nil {
+		return err
+	}
+	dir := c.State().Dir()
+	if err := os.RemoveAll(dir); err != nil {
+		return fmt.Errorf("cannot remove state: %w", err)
+	}
+	h.Log.Info("deleted", "directory", dir)
+	return nil
+}
+
+// deleteQueue leaves a queue that the configuration only joins (declare_queue off), and one whose name
+// was made up and is not remembered: it cannot be told from another's.
+func (g *footing) deleteQueue(ctx context.Context) error {
+	if g.in == nil || g.in.from.isPipe() || !g.cfg.Values.Bool("declare_queue") {
+		return nil
+	}
+	name, err := g.in.known()
+	if name == "" || err != nil {
+		return err
+	}
+	conn, err := g.conn(ctx, g.in.from)
+	if err != nil {
+		return err
+	}
+	ready, err := conn.DeclareQueue(ctx, broker.Queue{Name: name, Passive: true})
+	if errors.Is(err, broker.ErrNotFound) {
+		return nil
+	}
+	if err := errors.Join(err, g.in.drop(ctx, conn, name)); err != nil {
+		return err
+	}
+	g.host.Log.Info("deleted", "queue", name, "broker", g.in.from, "waiting", ready)
+	return nil
+}
+
+// known is the name of the queue as far as it is sure.
+func (q *inlet) known() (string, error) {
+	name, err := q.remembered()
+	if name != "" || err != nil {
+		return name, err
+	}
+	if name = q.cfg.Values.String("queue_name"); name != "" {
+		return name, nil
+	}
+	if q.cfg.Preset&randomNames != 0 {
+		return "", nil
+	}
+	return q.generate(), nil
+}
+
+// keptExchange tells those that are the pump's own: others rely on them though nothing may be bound at the moment.
+func keptExchange(name string) bool {
+	return slices.Contains([]string{"", "xpublic", "xreport", "xs_mqtt_public"}, name) ||
+		strings.HasPrefix(name, "xwinnow") || strings.HasPrefix(name, "amq.")
+}
+
+func (g *footing) deleteExchange(ctx context.Context) error {
+	if keptExchange(g.exchange) || g.to.isPipe() || !g.cfg.Values.Bool("declare_exchange") {
+		return nil
+	}
+	conn, err := g.conn(ctx, g.to)
+	if err != nil {
+		return err
+	}
+	err = conn.DeleteExchange(ctx, g.exchange, true)
+	if errors.Is(err, broker.ErrPrecondition) {
+		g.host.Log.Info("exchange left, queues are bound to it", "exchange", g.exchange, "broker", g.to)
+		return nil
+	}
+	if err == nil {
+		g.host.Log.Info("deleted", "exchange", g.exchange, "broker", g.to)
+	}
+	return err
+}
