@@ -27,8 +27,9 @@ var mayImport = map[string][]string{
 	"pump/serve":             {},
 	"pump/fetch":             {"partition", "post", "pump/transfer"},
 	"pump/retry":             {"partition", "post"},
+	"pump/poll":              {"pump/transfer"},
 	"pump": {"partition", "post", "post/watch", "winnow", "pump/config", "pump/broker", "pump/broker/amqp", "pump/broker/sqlite",
-		"pump/broker/pipe", "pump/transfer", "pump/fetch", "pump/retry"},
+		"pump/broker/pipe", "pump/transfer", "pump/fetch", "pump/retry", "pump/poll"},
 	"cmd/internal/cli": {"pump", "pump/config", "pump/broker", "pump/serve", "winnow", "pump/retry"},
 }
 

@@ -1,0 +1,40 @@
+package poll
+
+import "strconv"
+
+// A reading is one listing on its way to entries.
+type reading struct {
+	o       Options
+	yield   func(Entry) error
+	n       int
+	skipped Skipped
+}
+
+// give hands on an entry, or refuses its name.
+func (r *reading) give(e Entry) error {
+	if !plainName(e.Name) {
+		r.refuse(e.Name)
+		return nil
+	}
+	if r.n++; r.n > MaxEntries {
+		return ErrTooMany
+	}
+	return r.yield(e)
+}
+
+func (r *reading) refuse(what string) {
+	r.skipped.Refused++
+	r.first(what)
+}
+
+func (r *reading) unknown(what string) {
+	r.skipped.Unknown++
+	r.first(what)
+}
+
+func (r *reading) first(what string) {
+	const shown = 80
+	if r.skipped.First == "" {
+		r.skipped.First = strconv.QuoteToASCII(what[:min(len(what), shown)])
+	}
+}
