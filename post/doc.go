@@ -23,6 +23,9 @@ type Announcement struct {
 	Path  string          // relpath, decoded: slashes, any character but NUL
 	Sum   Fingerprint     // zero when the header is missing
 	Block partition.Block // Method is 0 when the header "parts" is missing
+	// Exchange is what it came through, set by who wants it remembered; it is not part of
+	// the message.
+	Exchange string
 
 	Headers map[string]any
 }

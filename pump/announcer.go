@@ -15,11 +15,11 @@ import (
 	"srpump/pump/config"
 )
 
-// An announcer publishes announcements to one exchange and says when the broker
+// An announcer publishes announcements along one route and says when the broker
 // has taken each.
 type announcer struct {
 	pub      broker.Publisher
-	exchange string
+	route    route
 	proto    broker.Publishing // what all publishings have in common
 	patient  bool              // a refusal is waited out, not returned
 	log      *slog.Logger
@@ -48,11 +48,11 @@ type refusal struct {
 // publishWindow is how many announcements may be unconfirmed.
 const publishWindow = 2000
 
-// newAnnouncer declares the exchange where that is wanted and possible, and
-// starts publishing to it.
-func newAnnouncer(ctx context.Context, conn broker.Conn, exchange string, c *config.Config, h *Host, n *Counters) (*announcer, error) {
-	a := &announcer{exchange: exchange, log: h.Log, counters: n, refusals: make(map[*refusal]struct{}), proto: broker.Publishing{
-		Exchange: exchange, ContentType: post.ContentType, ContentEncoding: post.ContentEncoding, Transient: !c.Values.Bool("persistent"),
+// newAnnouncer declares the exchanges of the route where that is wanted and possible, and
+// starts publishing.
+func newAnnouncer(ctx context.Context, conn broker.Conn, r route, c *config.Config, h *Host, n *Counters) (*announcer, error) {
+	a := &announcer{route: r, log: h.Log, counters: n, refusals: make(map[*refusal]struct{}), proto: broker.Publishing{
+		ContentType: post.ContentType, ContentEncoding: post.ContentEncoding, Transient: !c.Values.Bool("persistent"),
 	}}
 	if ttl := c.Values.Duration("message_ttl"); ttl > 0 && c.Preset&(config.Post|config.Watch|config.Poll) != 0 {
 		a.proto.Expiration = strconv.FormatInt(ttl.Milliseconds(), 10)
@@ -64,9 +64,11 @@ func newAnnouncer(ctx context.Context, conn broker.Conn, exchange string, c *con
 		return nil, err
 	}
 	if c.Values.Bool("declare_exchange") { // while the publisher is getting ready
-		if err := declareExchange(ctx, conn, exchange, h.Log); err != nil {
-			a.end()
-			return nil, errors.Join(err, a.pub.Close())
+		for _, x := range r.exchanges() {
+			if err := declareExchange(ctx, conn, x, h.Log); err != nil {
+				a.end()
+				return nil, errors.Join(err, a.pub.Close())
+			}
 		}
 	}
 	return a, nil
@@ -98,7 +100,7 @@ func (n *announcer) send(ctx context.Context, a *post.Announcement, done func(er
 		n.log.Warn("headers left out", "path", a.Path, "headers", m.Dropped, "limit", post.MaxHeader)
 	}
 	p := n.proto
-	p.Key, p.Headers, p.Body = m.Topic, m.Headers, m.Body
+	p.Exchange, p.Key, p.Headers, p.Body = n.route.of(a), m.Topic, m.Headers, m.Body
 	n.open.Add(1)
 	err = n.publish(ctx, p, time.Second, func(err error) {
 		if err == nil {
@@ -141,7 +143,7 @@ func (n *announcer) refused(r *refusal, err error) {
 	}
 	n.mu.Unlock()
 	if loud {
-		n.log.Error("announcement refused, trying again", "exchange", n.exchange, "error", err, "hint", broker.Hint(err))
+		n.log.Error("announcement refused, trying again", "exchange", r.p.Exchange, "error", err, "hint", broker.Hint(err))
 	}
 	if closed {
 		r.done(broker.ErrClosed)
@@ -185,7 +187,7 @@ func (n *announcer) close(ctx context.Context) error {
 	n.giveUp()
 	err := n.pub.Flush(ctx)
 	if k := n.unrouted.Load(); k > 1 {
-		n.log.Warn("announcements reached no one", "exchange", n.exchange, "count", k)
+		n.log.Warn("announcements reached no one", "exchange", n.route, "count", k)
 	}
 	if k := n.open.Load(); k > 0 {
 		err = fmt.Errorf("%d announcements not confirmed: %w", k, errors.Join(err, n.refusal()))

@@ -57,7 +57,7 @@ type Flow struct {
 type plan struct {
 	from, to  endpoint
 	posting   bool
-	exchange  string // posted to
+	route     route  // of what is posted
 	baseURL   string // of what is posted
 	prefix    string // of topics posted
 	files     bool   // fetch files; else move announcements only

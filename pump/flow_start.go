@@ -40,7 +40,7 @@ func (f *Flow) start(ctx context.Context) error {
 		if f.out, err = f.host.open(ctx, f.plan.to, f.cfg); err != nil {
 			return err
 		}
-		if f.announce, err = newAnnouncer(ctx, f.out, f.plan.exchange, f.cfg, f.host, &f.Counters); err != nil {
+		if f.announce, err = newAnnouncer(ctx, f.out, f.plan.route, f.cfg, f.host, &f.Counters); err != nil {
 			return err
 		}
 		f.announce.patient = !f.plan.ephemeral

@@ -4,7 +4,6 @@ import (
 	"errors"
 
 	"srpump/post"
-	"srpump/pump/broker"
 	"srpump/pump/config"
 	"srpump/pump/fetch"
 )
@@ -22,7 +21,7 @@ func newPlan(c *config.Config, h *Host) (plan, error) {
 	v := c.Values
 	p := plan{files: !v.Bool("notify_only"), workers: v.Int("instances"), prefetch: v.Int("prefetch"), prefix: v.String("post_topic_prefix")}
 	var err error
-	if p.from, err = h.endpoint(c, "broker", false); err != nil {
+	if p.from, err = h.endpoint(c, consumeOption(c), false); err != nil {
 		return p, err
 	}
 	p.ephemeral = p.from.isPipe() && c.Path == ""
@@ -53,7 +52,7 @@ func newPlan(c *config.Config, h *Host) (plan, error) {
 
 // posts settles whether and where the flow announces.
 func (p *plan) posts(c *config.Config, h *Host) (err error) {
-	p.posting = c.Values.Set("post_broker") || c.Preset != config.Subscribe
+	p.posting = c.Values.Set("post_broker") || c.Values.String("outlet") != "post" || c.Preset&(config.Sarra|config.Winnow|config.Shovel) != 0
 	if !p.posting {
 		return nil
 	}
@@ -67,7 +66,7 @@ func (p *plan) posts(c *config.Config, h *Host) (err error) {
 	if p.to, err = h.endpoint(c, option, true); err != nil {
 		return err
 	}
-	if p.exchange, err = postExchange(c, p.to); err != nil {
+	if p.route, err = newRoute(c, p.from, p.to); err != nil {
 		return err
 	}
 	if p.files {
@@ -81,15 +80,11 @@ func (p *plan) posts(c *config.Config, h *Host) (err error) {
 // errLoop is a flow that would take in what it gives out.
 var errLoop = errors.New("it would consume its own announcements")
 
-func (p *plan) refuseLoop(c *config.Config) error {
-	if p.from.isPipe() || p.to.isPipe() || !p.from.same(p.to) || c.Values.Bool("allow_loop") {
-		return nil
+// consumeOption is the option that names the broker consumed from: components of a pump work
+// as its manager when they are told no other.
+func consumeOption(c *config.Config) string {
+	if c.Preset != config.Subscribe && !c.Values.Set("broker") && c.Values.Set("manager") {
+		return "manager"
 	}
-	for _, b := range c.Bindings {
-		if b.Exchange == p.exchange {
-			return &broker.Error{Op: "post to", Object: p.exchange, Kind: errLoop,
-				Hint: "set exchange and post_exchange to different ones, or allow_loop on if the topics keep them apart"}
-		}
-	}
-	return nil
+	return "broker"
 }

@@ -17,20 +17,20 @@ import (
 type Poster struct {
 	Counters Counters
 
-	cfg      *config.Config
-	host     *Host
-	maker    post.Maker
-	rules    *Rules
-	events   eventSet
-	target   endpoint
-	exchange string
-	sum      string // method; empty when sums are not computed
-	cache    *winnow.Cache
-	out      *announcer
-	owed     owed
-	fatal    error // what ends everything, set once
-	once     sync.Once
-	cancel   context.CancelFunc
+	cfg    *config.Config
+	host   *Host
+	maker  post.Maker
+	rules  *Rules
+	events eventSet
+	target endpoint
+	route  route
+	sum    string // method; empty when sums are not computed
+	cache  *winnow.Cache
+	out    *announcer
+	owed   owed
+	fatal  error // what ends everything, set once
+	once   sync.Once
+	cancel context.CancelFunc
 }
 
 // NewPoster reads what a poster needs from its configuration.
@@ -40,7 +40,7 @@ func NewPoster(c *config.Config, h *Host) (*Poster, error) {
 	if p.target, err = h.endpoint(c, "post_broker", true); err != nil {
 		return nil, err
 	}
-	if p.exchange, err = postExchange(c, p.target); err != nil {
+	if p.route, err = newRoute(c, p.target, p.target); err != nil {
 		return nil, err
 	}
 	if p.maker, err = newMaker(c, p.target, h); err != nil {
@@ -68,7 +68,7 @@ func (p *Poster) start(ctx context.Context) (stop func(context.Context) error, e
 	if err != nil {
 		return nil, err
 	}
-	if p.out, err = newAnnouncer(ctx, conn, p.exchange, p.cfg, p.host, &p.Counters); err != nil {
+	if p.out, err = newAnnouncer(ctx, conn, p.route, p.cfg, p.host, &p.Counters); err != nil {
 		conn.Close()
 		return nil, err
 	}

@@ -133,7 +133,7 @@ func TestAnnouncerCloses(t *testing.T) {
 	h := newHouse(t)
 	p := h.poster(config.Watch, "-declare_exchange", "off")
 	var n Counters
-	a, err := newAnnouncer(t.Context(), h.conn(), "xout", p.cfg, p.host, &n)
+	a, err := newAnnouncer(t.Context(), h.conn(), route{exchange: "xout"}, p.cfg, p.host, &n)
 	if err != nil {
 		t.Fatal(err)
 	}

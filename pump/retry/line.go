@@ -27,12 +27,14 @@ const (
 	headerSince     = "_retry_since"     // the first failure
 	headerWhy       = "_retry_why"
 	headerClass     = "_retry_class"
-	headerTypes     = "_retry_types" // values that are no text (value.go)
+	headerExchange  = "_retry_exchange" // it came through, where that was said
+	headerTypes     = "_retry_types"    // values that are no text (value.go)
 )
 
 const maxWhy = 500 // bytes of a reason that are kept
 
-// An id stands for srcpath, relpath, sum and parts: another source of the same is another entry.
+// An id stands for srcpath, relpath, sum, parts and exchange: another source of the same is
+// another entry.
 type id [16]byte
 
 func idOf(a *post.Announcement) id {
@@ -40,8 +42,16 @@ func idOf(a *post.Announcement) id {
 	if a.HasBlock() {
 		parts = a.Block.String()
 	}
-	s := sha256.Sum256([]byte(a.Base + "\x00" + a.Path + "\x00" + a.Sum.String() + "\x00" + parts))
+	s := sha256.Sum256([]byte(a.Base + "\x00" + a.Path + "\x00" + a.Sum.String() + "\x00" + parts + exchangePart(a)))
 	return id(s[:16])
+}
+
+// exchangePart is empty where no exchange is remembered, as in the lines of other tools.
+func exchangePart(a *post.Announcement) string {
+	if a.Exchange == "" {
+		return ""
+	}
+	return "\x00" + a.Exchange
 }
 
 // state is the bookkeeping of one entry, times as on the wire.
@@ -69,7 +79,7 @@ func encodeLine(a *post.Announcement, s *state) ([]byte, error) {
 
 // encodeDone writes the line that ends an entry.
 func encodeDone(a *post.Announcement) ([]byte, error) {
-	short := post.Announcement{Topic: a.Topic, Time: a.Time, Base: a.Base, Path: a.Path, Sum: a.Sum, Block: a.Block}
+	short := post.Announcement{Topic: a.Topic, Time: a.Time, Base: a.Base, Path: a.Path, Sum: a.Sum, Block: a.Block, Exchange: a.Exchange}
 	m, err := wire(&short)
 	if err != nil {
 		return nil, err
@@ -94,6 +104,9 @@ func wire(a *post.Announcement) (post.Message, error) {
 		if _, ours := m.Headers[k]; !ours && !strings.HasPrefix(k, "_retry_") {
 			m.Headers[k] = v
 		}
+	}
+	if a.Exchange != "" {
+		m.Headers[headerExchange] = a.Exchange
 	}
 	return m, nil
 }
@@ -123,8 +136,11 @@ func decodeLine(b []byte) (a *post.Announcement, s state, done bool, err error) 
 	}
 	done = headers[headerTag] == tagDone
 	s = readState(headers)
+	exchange, _ := headers[headerExchange].(string)
 	maps.DeleteFunc(headers, func(k string, _ any) bool { return strings.HasPrefix(k, "_retry_") })
-	a, err = post.DecodeV02(topic, headers, []byte(notice))
+	if a, err = post.DecodeV02(topic, headers, []byte(notice)); err == nil {
+		a.Exchange = exchange
+	}
 	return a, s, done, err
 }
 

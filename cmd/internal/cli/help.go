@@ -25,6 +25,8 @@ func describe(p config.Preset) command {
 		return command{"announce files as they change", "sr_watch [option ...] [foreground] [config] [path ...]"}
 	case config.Winnow:
 		return command{"pass on each announcement once", "sr_winnow [option ...] [foreground] [config]"}
+	case config.Shovel:
+		return command{"move announcements from one broker to another", "sr_shovel [option ...] [foreground] [config]"}
 	case config.Sarra:
 		return command{"fetch announced files and announce the copies", "sr_sarra [option ...] [foreground] [config]"}
 	case config.Subscribe:

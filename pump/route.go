@@ -1,0 +1,76 @@
+package pump
+
+import (
+	"fmt"
+	"slices"
+
+	"srpump/post"
+	"srpump/pump/broker"
+	"srpump/pump/config"
+)
+
+// A route says which exchange each announcement is published to.
+type route struct {
+	exchange string   // for all; empty: the one an announcement came through
+	received []string // with an empty exchange, those it may have come through
+}
+
+// of is the exchange for a.
+func (r route) of(a *post.Announcement) string {
+	switch {
+	case r.exchange != "":
+		return r.exchange
+	case a.Exchange != "":
+		return a.Exchange
+	}
+	return r.received[0] // a line of a retry file by another tool
+}
+
+// exchanges are all that may be published to.
+func (r route) exchanges() []string {
+	if r.exchange == "" {
+		return r.received
+	}
+	return []string{r.exchange}
+}
+
+// follows reports whether announcements keep their exchange, which must then be remembered
+// with them.
+func (r route) follows() bool { return r.exchange == "" }
+
+// String is for people.
+func (r route) String() string { return fmt.Sprint(r.exchanges()) }
+
+// newRoute settles where a flow or a poster publishes: as configured, the exchange received
+// from (sr_shovel), xs_<user> for posters, and the shared one of a local broker.
+func newRoute(c *config.Config, from, to endpoint) (route, error) {
+	if received := boundExchanges(c); c.Preset == config.Shovel && c.Values.String("post_exchange") == "" && !from.isPipe() && len(received) > 0 {
+		return route{received: received}, nil
+	}
+	x, err := postExchange(c, to)
+	return route{exchange: x}, err
+}
+
+// boundExchanges are those the queue of a flow is bound to.
+func boundExchanges(c *config.Config) (out []string) {
+	for _, b := range c.Bindings {
+		if !slices.Contains(out, b.Exchange) {
+			out = append(out, b.Exchange)
+		}
+	}
+	return out
+}
+
+// refuseLoop refuses a flow that would take in what it gives out.
+func (p *plan) refuseLoop(c *config.Config) error {
+	if p.from.isPipe() || p.to.isPipe() || !p.from.same(p.to) || c.Values.Bool("allow_loop") {
+		return nil
+	}
+	for _, x := range boundExchanges(c) {
+		if slices.Contains(p.route.exchanges(), x) {
+			return &broker.Error{Op: "post to", Object: x, Kind: errLoop,
+				Hint: "set exchange and post_exchange to different ones, or allow_loop on if the topics keep them apart"}
+		}
+	}
+	return nil
+}
