@@ -11,12 +11,12 @@ import (
 
 // A footing is what brokers hold for one configuration: the queue it reads, the exchange it posts to.
 type footing struct {
-	cfg      *config.Config
-	host     *Host
-	in       *inlet // nil for posters
-	to       endpoint
-	exchange string // empty when nothing is posted
-	conns    map[string]broker.Conn
+	cfg   *config.Config
+	host  *Host
+	in    *inlet // nil for posters
+	to    endpoint
+	route route // without exchanges when nothing is posted
+	conns map[string]broker.Conn
 }
 
 // newFooting reads the configuration; nothing is opened.
@@ -25,7 +25,7 @@ func newFooting(c *config.Config, h *Host) (*footing, error) {
 	var err error
 	if c.Preset&(config.Post|config.Watch|config.Poll) != 0 {
 		if g.to, err = h.endpoint(c, "post_broker", true); err == nil {
-			g.exchange, err = postExchange(c, g.to)
+			g.route, err = newRoute(c, g.to, g.to)
 		}
 		return g, err
 	}
@@ -35,7 +35,7 @@ func newFooting(c *config.Config, h *Host) (*footing, error) {
 	}
 	g.in = &inlet{cfg: c, host: h, from: p.from, shard: whole}
 	if p.posting {
-		g.to, g.exchange = p.to, p.exchange
+		g.to, g.route = p.to, p.route
 	}
 	return g, nil
 }
@@ -84,17 +84,19 @@ func arrange(ctx context.Context, c *config.Config, h *Host, do func(*footing) e
 }
 
 func (g *footing) declareExchange(ctx context.Context) error {
-	if g.exchange == "" || g.to.isPipe() || !g.cfg.Values.Bool("declare_exchange") {
+	if len(g.route.exchanges()) == 0 || g.to.isPipe() || !g.cfg.Values.Bool("declare_exchange") {
 		return nil
 	}
 	conn, err := g.conn(ctx, g.to)
 	if err != nil {
 		return err
 	}
-	if err := conn.DeclareExchange(ctx, broker.Exchange{Name: g.exchange}); err != nil {
-		return err
+	for _, x := range g.route.exchanges() {
+		if err := conn.DeclareExchange(ctx, broker.Exchange{Name: x}); err != nil {
+			return err
+		}
+		g.host.Log.Info("declared", "exchange", x, "broker", g.to)
 	}
-	g.host.Log.Info("declared", "exchange", g.exchange, "broker", g.to)
 	return nil
 }
 

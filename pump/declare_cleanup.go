@@ -18,7 +18,7 @@ import (
 // that what failed can be done again.
 func Cleanup(ctx context.Context, c *config.Config, h *Host) error {
 	err := arrange(ctx, c, h, func(g *footing) error {
-		return errors.Join(g.deleteQueue(ctx), g.deleteExchange(ctx))
+		return errors.Join(g.deleteQueue(ctx), g.deleteExchanges(ctx))
 	})
 	if err != nil {
 		return err
@@ -77,21 +77,32 @@ func keptExchange(name string) bool {
 		strings.HasPrefix(name, "xwinnow") || strings.HasPrefix(name, "amq.")
 }
 
-func (g *footing) deleteExchange(ctx context.Context) error {
-	if keptExchange(g.exchange) || g.to.isPipe() || !g.cfg.Values.Bool("declare_exchange") {
+// deleteExchanges leaves those the announcements bring along: they are not this configuration's.
+func (g *footing) deleteExchanges(ctx context.Context) error {
+	if g.route.follows() || g.to.isPipe() || !g.cfg.Values.Bool("declare_exchange") {
 		return nil
 	}
+	var errs []error
+	for _, x := range g.route.exchanges() {
+		if !keptExchange(x) {
+			errs = append(errs, g.deleteExchange(ctx, x))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func (g *footing) deleteExchange(ctx context.Context, exchange string) error {
 	conn, err := g.conn(ctx, g.to)
 	if err != nil {
 		return err
 	}
-	err = conn.DeleteExchange(ctx, g.exchange, true)
+	err = conn.DeleteExchange(ctx, exchange, true)
 	if errors.Is(err, broker.ErrPrecondition) {
-		g.host.Log.Info("exchange left, queues are bound to it", "exchange", g.exchange, "broker", g.to)
+		g.host.Log.Info("exchange left, queues are bound to it", "exchange", exchange, "broker", g.to)
 		return nil
 	}
 	if err == nil {
-		g.host.Log.Info("deleted", "exchange", g.exchange, "broker", g.to)
+		g.host.Log.Info("deleted", "exchange", exchange, "broker", g.to)
 	}
 	return err
 }
