@@ -9,6 +9,9 @@ func selectRows() []Option {
 			Per: []Override{{Post | Watch | Sarra | Winnow | Shovel | Report, "on"}, {Sender, "off"}}, Fixed: true,
 			Section: SectionSelect, For: pumps,
 			Help: "take what no rule matches; without any rule everything is taken"},
+		{Name: "realpath_filter", Aliases: []string{"fr"}, Kind: KindBool, Default: "off",
+			Section: SectionSelect, For: posters,
+			Help: "ask the rules about the path with all symbolic links in it resolved"},
 		{Name: "reject", Aliases: []string{"rej"}, Kind: KindRule, Arg: "pattern", Multi: true,
 			Section: SectionSelect, For: pumps,
 			Help: "leave what matches"},
@@ -20,7 +23,7 @@ func selectRows() []Option {
 
 func placementRows() []Option {
 	return []Option{
-		{Name: "base_dir", Aliases: []string{"bd"}, Kind: KindString, Arg: "directory",
+		{Name: "base_dir", Aliases: []string{"bd", "document_root", "dr"}, Kind: KindString, Arg: "directory",
 			Section: SectionPlacement, For: fetchers,
 			Help: "directory below which announced file: paths must lie"},
 		{Name: "chmod", Aliases: []string{"default_mode", "dm"}, Kind: KindOctal, Arg: "octal", Default: "0",

@@ -102,6 +102,10 @@ const (
 	SectionWinnow    Section = "winnow"
 	SectionRetry     Section = "retry"
 	SectionLog       Section = "log"
+	SectionPoll      Section = "poll"
+	SectionHost      Section = "host"
+	SectionHook      Section = "hook"
+	SectionIgnored   Section = "ignored"
 )
 
 // Override is a default which holds for some presets only.
@@ -126,6 +130,7 @@ type Option struct {
 	Choices []string // accepted words; "normal|medium" accepts both and yields the first
 	Sep     string   // characters which separate the items of a list within a word
 	Min     int      // least value of a KindInt
+	Unit    string   // of a KindDuration written as a bare number; empty is seconds
 	Low     string   // a duration; shorter ones draw a warning
 	Section Section
 	Help    string
@@ -135,16 +140,20 @@ type Option struct {
 	// time a file is placed.
 	Late        bool
 	CommandOnly bool // not accepted in a file
+	// NoEffect marks what v02 configurations may hold and nothing here acts
+	// on; For still says which commands such an option was for.
+	NoEffect bool
 }
 
 // Table returns the rows of all options, by section and then by name. It
 // builds them anew on each call, so that a program which asks for none pays
 // nothing and nobody can change another's table.
 func Table() []Option {
-	rows := make([]Option, 0, 128)
+	rows := make([]Option, 0, 192)
 	for _, part := range []func() []Option{
 		commandRows, brokerRows, postRows, selectRows, placementRows,
 		fetchRows, winnowRows, retryRows, logRows,
+		pollRows, hostRows, hookRows, ignoredRows,
 	} {
 		rows = append(rows, part()...)
 	}
@@ -179,7 +188,7 @@ type index struct {
 }
 
 func newIndex() *index {
-	x := &index{rows: Table(), at: make(map[string]int, 256)}
+	x := &index{rows: Table(), at: make(map[string]int, 384)}
 	for i := range x.rows {
 		x.at[x.rows[i].Name] = i
 		for _, a := range x.rows[i].Aliases {

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -95,6 +96,10 @@ func TestDefaultsOfPresets(t *testing.T) {
 		{config.Subscribe, "expire", "1d"}, {config.Subscribe, "retry_ttl", "2d"},
 		{config.Post, "blocksize", "1"}, {config.Poll, "sum", "z,d"}, {config.Watch, "sleep", "0.1"},
 		{config.Serve, "listen", "127.0.0.1:8000"},
+		{config.Subscribe, "report_back", "on"}, {config.Sender, "report_back", "on"}, {config.Shovel, "report_back", "on"},
+		{config.Winnow, "report_back", "on"}, {config.Sarra, "report_back", "off"}, {config.Report, "report_back", "off"},
+		{config.Subscribe, "inplace", "on"}, {config.Sarra, "inplace", "off"}, {config.Poll, "file_time_limit", "60d"},
+		{config.Post, "chmod_log", "0600"}, {config.Audit, "max_queue_size", "25000"}, {config.Subscribe, "queue_type", "classic"},
 	} {
 		if got := config.Defaults(c.preset).Text(c.option); got != c.want {
 			t.Errorf("%s of %s is %q, want %q", c.option, c.preset, got, c.want)
@@ -121,37 +126,26 @@ func TestGettersPanic(t *testing.T) {
 	}
 }
 
-// No option of v02 may be taken for a slip of the finger, whether it is in the
-// table or is kept for later.
-func TestNoV02OptionIsRefused(t *testing.T) {
-	h := newHouse(t)
-	names := strings.Fields(`bufsize cache_stat chmod_log default_log_mode dlm cluster_aliases ca
-		gateway_for gf destfn_script destination destination_timezone do_download do_get do_put do_send
-		do_poll do_task document_root dr post_document_root pdr dry_run exchange_split exchange_suffix
-		file_time_limit hostname interface inline inl content inline_encoding inline_max imx content_max
-		inplace in assemble kbytes_ps logrotate lr logdays ld logrotate_interval lri ls_file_index
-		max_queue_size move on_data on_file on_heartbeat on_hb on_html_page on_line on_message
-		on_msg on_part on_post on_report on_rpt on_start on_stop on_watch plugin parts pipe
-		poll_without_vip pwv post_exchange_split pes pxs post_exchange_suffix pump users randomize r
-		reconnect rr realpath_post realpath real realpath_filter fr remote_config_url report_exchange
-		lx le report_daemons restore save save_file sf restore_to_queue restore2queue r2q rq post_queue
-		sanity_log_dead sld set_passwords simulate source_from_exchange sfe statehost use_pika
-		use_amqplib windows_run vip`)
-	var lines []string
-	for _, name := range names {
-		lines = append(lines, name+" x")
+// Every option of v02 is in the table, under each of its names: a line of the
+// list is a name and its aliases, which are one option.
+func TestOptionsOfV02(t *testing.T) {
+	data, err := os.ReadFile("testdata/v02_options.txt")
+	if err != nil {
+		t.Fatal(err)
 	}
-	h.write("subscribe/s.conf", lines[:80]...)
-	h.write("subscribe/r.conf", lines[80:]...)
-	for _, name := range []string{"s", "r"} {
-		c, problems := h.load(config.Subscribe, name)
-		for _, p := range problems {
-			if p.Severity == config.Error {
-				t.Errorf("%s (%s)", p, p.Hint)
-			}
+	owner := map[string]string{}
+	for _, o := range config.Table() {
+		for _, name := range append([]string{o.Name}, o.Aliases...) {
+			owner[name] = o.Name
 		}
-		if len(c.Unknown) == 0 {
-			t.Error("nothing was kept for hooks")
+	}
+	for line := range strings.Lines(string(data)) {
+		names := strings.Fields(line)
+		for _, name := range names {
+			got := owner[strings.ReplaceAll(name, "-", "_")]
+			if got == "" || got != owner[names[0]] {
+				t.Errorf("%s of %q is option %q", name, names[0], got)
+			}
 		}
 	}
 }

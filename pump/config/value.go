@@ -130,7 +130,11 @@ func (o *Option) parseDuration(word string) (parsed, error) {
 		}
 		word = o.Bare
 	}
-	d, err := parseDuration(word)
+	number := word
+	if o.Unit != "" && strings.Trim(word, "0123456789.") == "" {
+		number += o.Unit
+	}
+	d, err := parseDuration(number)
 	p := parsed{value: d, text: word}
 	if err == nil && d > 0 && o.Low != "" {
 		if low, _ := parseDuration(o.Low); d < low {

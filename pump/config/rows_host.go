@@ -1,0 +1,32 @@
+package config
+
+// hostRows concern the host as a whole: the administrator's work at a broker,
+// the care for all processes, and who of several hosts is at work.
+func hostRows() []Option {
+	return []Option{
+		{Name: "dry_run", Kind: KindBool, Default: "off",
+			Section: SectionHost, For: Audit,
+			Help: "say what would be changed at the broker, and change nothing"},
+		{Name: "max_queue_size", Kind: KindInt, Arg: "number", Default: "25000",
+			Section: SectionHost, For: Audit,
+			Help: "announcements in a queue nobody reads above which it is deleted"},
+		{Name: "pump", Kind: KindBool, Default: "off",
+			Section: SectionHost, For: Audit,
+			Help: "print how this host is set up, and exit"},
+		{Name: "report_daemons", Kind: KindBool, Default: "off",
+			Section: SectionHost, For: Audit | Shovel,
+			Help: "carry reports to the sources they concern"},
+		{Name: "sanity_log_dead", Aliases: []string{"sld"}, Kind: KindDuration, Arg: "duration", Default: "450",
+			Section: SectionHost, For: pumps | Audit,
+			Help: "a process which shows no sign of life for this long is started anew"},
+		{Name: "set_passwords", Kind: KindBool, Default: "on",
+			Section: SectionHost, For: Audit,
+			Help: "give new users of the broker the passwords of credentials.conf"},
+		{Name: "users", Kind: KindBool, Default: "off",
+			Section: SectionHost, For: Audit,
+			Help: "set up users, permissions, exchanges and queues once, and exit"},
+		{Name: "vip", Kind: KindString, Arg: "address",
+			Section: SectionHost, For: consumers | Poll | Audit,
+			Help: "work only while this host has the address"},
+	}
+}
