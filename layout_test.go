@@ -28,9 +28,10 @@ var mayImport = map[string][]string{
 	"pump/fetch":             {"partition", "post", "pump/transfer"},
 	"pump/retry":             {"partition", "post"},
 	"pump/poll":              {"pump/transfer"},
+	"pump/daemon":            {"pump/config"},
 	"pump": {"partition", "post", "post/watch", "winnow", "pump/config", "pump/broker", "pump/broker/amqp", "pump/broker/sqlite",
 		"pump/broker/pipe", "pump/transfer", "pump/fetch", "pump/retry", "pump/poll"},
-	"cmd/internal/cli": {"pump", "pump/config", "pump/broker", "pump/serve", "winnow", "pump/retry"},
+	"cmd/internal/cli": {"pump", "pump/config", "pump/broker", "pump/daemon", "pump/serve", "winnow", "pump/retry"},
 }
 
 // Rooms that are for tests; anybody's tests may use them, nobody's program.

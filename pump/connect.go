@@ -83,7 +83,7 @@ func (h *Host) endpoint(c *config.Config, option string, poster bool) (endpoint,
 // open connects. The connection keeps itself alive; for sr_post, which somebody waits for,
 // the first failure is final.
 func (h *Host) open(ctx context.Context, e endpoint, c *config.Config) (broker.Conn, error) {
-	return h.dial(ctx, e, c, broker.Options{OpenOnce: c.Preset == config.Post})
+	return h.dial(ctx, e, c, broker.Options{OpenOnce: c.Preset == config.Post, Away: h.links.add(h.Away)})
 }
 
 // dial is open with a patience of the caller's.

@@ -29,6 +29,13 @@ type Host struct {
 	Database string // path of the local broker when no other is named
 	Version  string
 	Now      func() time.Time
+	// Ready, where set, is called when everything is open and what is announced comes in, or
+	// what changes is noticed.
+	Ready func()
+	// Away, where set, is told why a broker is not reached, and with nil when all are again.
+	Away func(why error)
+
+	links links
 }
 
 // Counters say what happened since the start; all may be read at any time.

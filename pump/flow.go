@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"srpump/post"
@@ -44,6 +45,8 @@ type Flow struct {
 	install  *fetch.Installer
 	finish   *finisher
 	suspects int // deliveries that a run killed before this one may have done already
+
+	opened atomic.Pointer[retry.Queue] // retries, for who asks from outside
 
 	slots  chan struct{} // one for each announcement on its way
 	jobs   jobSet
@@ -103,6 +106,7 @@ func (f *Flow) Run(ctx context.Context) error {
 		}
 		return err
 	}
+	f.host.ready()
 	var helpers sync.WaitGroup
 	side, stopSide := context.WithCancel(ctx)
 	helpers.Go(func() { f.retryLoop(side) })

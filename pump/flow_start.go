@@ -74,6 +74,7 @@ func (f *Flow) openState() error {
 	}
 	var err error
 	f.retries, err = retry.Open(f.state, retry.Options{Logger: f.host.Log, Now: f.host.Now, TTL: ttl, MaxPermanent: f.cfg.Values.Int("retry_permanent")})
+	f.opened.Store(f.retries)
 	return err
 }
 

@@ -68,6 +68,7 @@ func (p *Poster) Watch(ctx context.Context, paths []string) error {
 func (p *Poster) walkWhenReady(ctx context.Context, w *watch.Watcher, paths []string) (rest []string) {
 	select {
 	case <-w.Ready():
+		p.host.ready()
 	case <-ctx.Done():
 		return paths
 	}

@@ -186,5 +186,8 @@ type Options struct {
 	Heartbeat  time.Duration // AMQP heartbeat; default 10 s
 	MinBackoff time.Duration // between attempts to connect; default 250 ms, doubling with jitter
 	MaxBackoff time.Duration // default 60 s
-	TLSRigour  string        // strict, normal (default) or lax; amqps only
+	// Away, where set, is told of each failure to reach the broker, and with nil of each success.
+	// It must not block.
+	Away      func(why error)
+	TLSRigour string // strict, normal (default) or lax; amqps only
 }

@@ -26,6 +26,8 @@ type Process struct {
 	Stdin  io.Reader
 	Stdout io.Writer
 	Stderr io.Writer
+	// Reload, where set, asks for the configuration to be read again.
+	Reload <-chan struct{}
 	// TTY reports whether Stderr is a terminal of that many columns.
 	TTY func() (columns int, ok bool)
 }
@@ -97,7 +99,7 @@ func run(p config.Preset, args []string) int {
 		say{p.Program(), os.Stderr}.errorf("%v", err)
 		return ExitUsage
 	}
-	ctx, stop := signals(context.Background())
+	ctx, reload, stop := signals(context.Background(), p)
 	defer stop()
-	return Run(ctx, p, Process{Args: args, Env: env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, TTY: terminal})
+	return Run(ctx, p, Process{Args: args, Env: env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Reload: reload, TTY: terminal})
 }

@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
+	"strconv"
 
 	"srpump/pump/broker"
+	"srpump/pump/daemon"
 	"srpump/pump/retry"
 	"srpump/winnow"
 )
@@ -31,15 +33,23 @@ func ExitStatuses() map[int]string {
 
 // status is the exit status for an error that ended a command.
 func status(err error) int {
+	var ended exitStatus
 	switch {
 	case err == nil, errors.Is(err, context.Canceled):
 		return ExitOK
 	case errors.As(err, new(usageError)):
 		return ExitUsage
-	case errors.Is(err, winnow.ErrBusy), errors.Is(err, retry.ErrBusy), errors.Is(err, errBusy):
+	case errors.As(err, &ended):
+		return int(ended)
+	case errors.Is(err, winnow.ErrBusy), errors.Is(err, retry.ErrBusy), errors.Is(err, daemon.ErrBusy):
 		return ExitBusy
 	case errors.As(err, new(*broker.Error)):
 		return ExitBroker
 	}
 	return ExitFailed
 }
+
+// An exitStatus is that of a process which has told its errors itself.
+type exitStatus int
+
+func (e exitStatus) Error() string { return "exit status " + strconv.Itoa(int(e)) }

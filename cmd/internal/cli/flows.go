@@ -14,22 +14,15 @@ import (
 var errSome = errors.New("not everything could be done")
 
 func (s *session) post(ctx context.Context) error {
-	p, err := pump.NewPoster(s.cfg, s.host())
+	p, err := s.newPoster()
 	if err != nil {
-		return usageError{err}
-	}
-	paths := s.cfg.Values.List("path")
-	if len(paths) == 0 {
-		return usagef("nothing to announce: name files or directories, or - for a list on standard input")
+		return err
 	}
 	s.announceLocal("post_broker")
 	stop := s.progress(&p.Counters, progressPost)
 	defer stop()
-	if s.preset == config.Watch {
-		return p.Watch(ctx, paths)
-	}
 	start := time.Now()
-	err = p.Post(ctx, paths)
+	err = p.Post(ctx, s.cfg.Values.List("path"))
 	if ctx.Err() != nil {
 		return errInterrupted
 	}
@@ -45,30 +38,67 @@ func (s *session) post(ctx context.Context) error {
 	return nil
 }
 
+func (s *session) newPoster() (*pump.Poster, error) {
+	p, err := pump.NewPoster(s.cfg, s.host())
+	if err != nil {
+		return nil, usageError{err}
+	}
+	if len(s.cfg.Values.List("path")) == 0 {
+		return nil, usagef("nothing to announce: name files or directories, or - for a list on standard input")
+	}
+	return p, nil
+}
+
 var errInterrupted = errors.New("interrupted before everything was announced")
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
 
-func (s *session) flow(ctx context.Context) error {
+// newWorker makes what runs for long of the configuration. It opens nothing.
+func (s *session) newWorker() (worker, error) {
+	if s.preset == config.Watch {
+		p, err := s.newPoster()
+		return &watching{p, s, s.cfg.Values.List("path")}, err
+	}
 	f, err := pump.NewFlow(s.cfg, s.host())
 	if err != nil {
-		return usageError{err}
+		return nil, usageError{err}
 	}
-	s.announceLocal("broker")
-	if !f.Ephemeral() {
-		release, err := s.lockState()
-		if err != nil {
-			return err
-		}
-		defer release()
-	}
-	stop := s.progress(&f.Counters, progressFlow)
+	return &flowing{f, s}, nil
+}
+
+// A watching is a poster as a worker.
+type watching struct {
+	*pump.Poster
+	s     *session
+	paths []string
+}
+
+// Ephemeral is a watcher without a configuration in the foreground: several directories may have
+// one each.
+func (w *watching) Ephemeral() bool { return w.s.cfg.Path == "" && w.s.instance == 0 }
+
+func (w *watching) Run(ctx context.Context) error {
+	w.s.announceLocal("post_broker")
+	stop := w.s.progress(&w.Counters, progressPost)
 	defer stop()
-	if err := f.Run(ctx); err != nil {
+	return w.Watch(ctx, w.paths)
+}
+
+// A flowing is a flow as a worker: one that had to give something up has not done everything.
+type flowing struct {
+	*pump.Flow
+	s *session
+}
+
+func (w *flowing) Run(ctx context.Context) error {
+	w.s.announceLocal("broker")
+	stop := w.s.progress(&w.Counters, progressFlow)
+	defer stop()
+	if err := w.Flow.Run(ctx); err != nil {
 		return err
 	}
-	if k := f.Counters.GivenUp.Load() + f.Counters.Malformed.Load(); k > 0 {
-		return fmt.Errorf("%w: %d announcements are in %s", errSome, k, f.DeadLetters())
+	if k := w.Counters.GivenUp.Load() + w.Counters.Malformed.Load(); k > 0 {
+		return fmt.Errorf("%w: %d announcements are in %s", errSome, k, w.DeadLetters())
 	}
 	return nil
 }

@@ -18,7 +18,13 @@ func (s *session) load(words [][]string, rest []string) bool {
 		s.hint(shortUsage(s.preset))
 		return false
 	}
-	cfg, problems := config.Load(config.Request{Env: s.Env, Preset: s.preset, ConfigArg: arg, Args: words, Paths: s.paths})
+	return s.loadConfig(words, arg)
+}
+
+// loadConfig reads the configuration of that name or path, or none.
+func (s *session) loadConfig(words [][]string, arg string) bool {
+	s.request = config.Request{Env: s.Env, Preset: s.preset, ConfigArg: arg, Args: words, Paths: s.paths}
+	cfg, problems := config.Load(s.request)
 	s.tell(problems)
 	s.cfg = cfg
 	return !config.Failed(problems)

@@ -3,15 +3,14 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"srpump/pump"
 	"srpump/pump/config"
+	"srpump/pump/daemon"
 )
 
 // A session is one run of one command.
@@ -23,11 +22,16 @@ type session struct {
 	paths  []string   // arguments that are neither action nor configuration
 	words  [][]string // options of the command line
 	log    *slog.Logger
+
+	request  config.Request // what cfg was loaded by
+	instance int            // 0 in the foreground
+	parent   *daemon.Parent
+	pulse    *pulse // of what runs for long
 }
 
 // Run runs the command of preset p and returns its exit status.
 func Run(ctx context.Context, p config.Preset, proc Process) int {
-	s := &session{say: say{p.Program(), proc.Stderr}, Process: proc, preset: p}
+	s := &session{say: say{p.Program(), proc.Stderr}, Process: proc, preset: p, parent: new(daemon.Parent)}
 	words, rest, err := config.NormalizeArgs(proc.Args)
 	if err != nil {
 		s.errorf("%v", err)
@@ -85,12 +89,12 @@ func (s *session) act(ctx context.Context) int {
 	defer closeLog()
 	s.log = newLog(w, level(s.cfg.Values))
 	switch s.preset {
-	case config.Post, config.Watch:
+	case config.Post:
 		err = s.post(ctx)
 	case config.Serve:
 		err = s.serve(ctx)
 	default:
-		err = s.flow(ctx)
+		err = s.keep(ctx)
 	}
 	if err != nil && status(err) != ExitOK {
 		s.fail(err)
@@ -98,27 +102,12 @@ func (s *session) act(ctx context.Context) int {
 	return status(err)
 }
 
-// openLog opens the file of the option log, or standard error.
-func (s *session) openLog() (io.Writer, func(), error) {
-	name := s.cfg.Values.String("log")
-	if name == "" {
-		return s.Stderr, func() {}, nil
-	}
-	if !filepath.IsAbs(name) {
-		name = filepath.Join(s.Env.Cwd, name)
-	}
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, nil, fmt.Errorf("cannot write log: %w", err)
-	}
-	return f, func() { f.Close() }, nil
-}
-
 // host is what a flow gets of this process.
 func (s *session) host() *pump.Host {
 	return &pump.Host{
 		Log: s.log, Stdin: s.Stdin, Stdout: s.Stdout, Cwd: s.Env.Cwd, Version: Version, Now: time.Now,
 		Database: filepath.Join(s.cfg.StateRoot, "pump.db"),
+		Ready:    func() { s.pulse.ready() }, Away: func(why error) { s.pulse.away(why) },
 	}
 }
 

@@ -34,11 +34,14 @@ func (s say) fail(err error) {
 
 // line keeps what is said on one line: control characters could forge another.
 func (s say) line(kind, format string, args []any) {
-	text := strings.Map(func(r rune) rune {
+	fmt.Fprintf(s.w, "%s: %s%s\n", s.program, kind, oneLine(fmt.Sprintf(format, args...)))
+}
+
+func oneLine(text string) string {
+	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return '?'
 		}
 		return r
-	}, strings.ReplaceAll(fmt.Sprintf(format, args...), "\n", "; "))
-	fmt.Fprintf(s.w, "%s: %s%s\n", s.program, kind, text)
+	}, strings.ReplaceAll(text, "\n", "; "))
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"srpump/pump/config"
+	"srpump/pump/daemon"
 )
 
 func TestMain(m *testing.M) {
@@ -33,12 +34,25 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("GORACE", "atexit_sleep_ms=0") // else each command ends a second late
 			e.Setenv("HOME", filepath.Join(e.WorkDir, "home"))
+			e.Defer(func() { killStarted(e.Getenv("HOME")) })
 			return os.MkdirAll(e.Getenv("HOME"), 0o755)
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"status": scriptStatus, "until": scriptUntil, "capture": scriptCapture, "term": scriptTerm,
 		},
 	})
+}
+
+// killStarted ends what a script has started and not stopped.
+func killStarted(home string) {
+	files, _ := filepath.Glob(filepath.Join(home, ".cache/sarra/*/*/instance.lock"))
+	for _, f := range files {
+		if st, err := config.NewState(filepath.Join(home, ".cache/sarra"), filepath.Base(filepath.Dir(filepath.Dir(f))), filepath.Base(filepath.Dir(f))); err == nil {
+			if h, held, err := daemon.Find(st); err == nil && held {
+				_ = h.Signal(syscall.SIGKILL)
+			}
+		}
+	}
 }
 
 // Every command named in the list of presets says what it is for.

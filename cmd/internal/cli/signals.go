@@ -7,29 +7,52 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"srpump/pump/config"
 )
 
-// signals is a context that ends with SIGTERM, SIGINT or SIGHUP; a second one
-// ends the process at once. A closed pipe is an error where it is written to,
-// not a signal.
-func signals(parent context.Context) (context.Context, func()) {
+// signals is a context that ends with SIGTERM or SIGINT; a second one ends the process at
+// once. SIGHUP asks what runs for long to read its configuration again, and ends
+// everything else, and also what has a terminal, which then went away. A closed pipe
+// is an error where it is written to, not a signal.
+func signals(parent context.Context, p config.Preset) (ctx context.Context, reload <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
-	c := make(chan os.Signal, 2)
-	signal.Notify(c, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	c, asked := make(chan os.Signal, 4), make(chan struct{}, 1)
+	signal.Notify(c, syscall.SIGTERM, syscall.SIGINT)
+	if !signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(c, syscall.SIGHUP)
+	}
 	signal.Ignore(syscall.SIGPIPE)
+	_, hasTerminal := terminal()
+	mayReload := p&(config.Post|config.Serve) == 0 && !hasTerminal
 	go func() {
-		select {
-		case <-c:
-			cancel()
-		case <-ctx.Done():
-			return
+		for {
+			select {
+			case sig := <-c:
+				if sig == syscall.SIGHUP && mayReload {
+					ask(asked)
+					continue
+				}
+				if ctx.Err() != nil {
+					os.Exit(ExitFailed)
+				}
+				cancel()
+			case <-parent.Done():
+				return
+			}
 		}
-		<-c
-		os.Exit(ExitFailed)
 	}()
-	return ctx, func() {
+	return ctx, asked, func() {
 		cancel()
 		signal.Stop(c)
+	}
+}
+
+// ask wakes who listens; one request stands for all that are not heard yet.
+func ask(asked chan<- struct{}) {
+	select {
+	case asked <- struct{}{}:
+	default:
 	}
 }
 

@@ -73,6 +73,9 @@ func withDefaults(o broker.Options) broker.Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.Away == nil {
+		o.Away = func(error) {}
+	}
 	if o.Heartbeat == 0 {
 		o.Heartbeat = heartbeat
 	}
@@ -95,6 +98,7 @@ func (c *conn) connect(ctx context.Context, once, sure bool) (*link, error) {
 		l, err := c.dial(ctx)
 		switch {
 		case err == nil:
+			c.o.Away(nil)
 			return l, nil
 		case once, sure && isRefusal(err):
 			return nil, err
@@ -110,6 +114,7 @@ func (c *conn) connect(ctx context.Context, once, sure bool) (*link, error) {
 
 // trouble logs what happened to the link, once in a while.
 func (c *conn) trouble(what string, err error) {
+	c.o.Away(err)
 	if time.Since(c.logged) > logEvery {
 		c.log.Warn(what, "broker", c.to.safe, "error", err, "hint", broker.Hint(err))
 		c.logged = time.Now()

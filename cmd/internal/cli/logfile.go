@@ -1,0 +1,61 @@
+package cli
+
+import (
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"srpump/pump/config"
+	"srpump/pump/daemon"
+)
+
+// logPath is where the log goes: the file of the option log, or one in that directory named
+// after the configuration; for what was started the one in the log directory of the state. Empty
+// is standard error.
+func (s *session) logPath(instance int) string {
+	name := s.cfg.Values.String("log")
+	if name == "" {
+		if instance == 0 {
+			return ""
+		}
+		return s.cfg.State().Log(instance)
+	}
+	if !filepath.IsAbs(name) {
+		name = filepath.Join(s.Env.Cwd, name)
+	}
+	if fi, err := os.Stat(name); err == nil && fi.IsDir() {
+		name = filepath.Join(name, filepath.Base(s.cfg.State().Log(instance)))
+	}
+	return name
+}
+
+// openLog opens the log. That of what was started is its standard output and error as well, so
+// that even a crash is found in it.
+func (s *session) openLog() (io.Writer, func(), error) {
+	path := s.logPath(s.instance)
+	if path == "" {
+		return s.Stderr, func() {}, nil
+	}
+	v := s.cfg.Values
+	o := daemon.LogOptions{Path: path, Mode: fs.FileMode(chmodLog(v)), Every: 24 * time.Hour, Keep: 5, Now: time.Now, Fallback: s.Stderr}
+	if s.instance > 0 {
+		o.Opened = func(f *os.File) {
+			for _, fd := range []int{1, 2} {
+				_ = unix.Dup3(int(f.Fd()), fd, 0) // else they stay with the file before
+			}
+		}
+	}
+	l, err := daemon.OpenLog(o)
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	return l, func() { l.Close() }, nil
+}
+
+func chmodLog(v config.Values) uint32 { return 0o600 }
+
+func sanityLimit(v config.Values) time.Duration { return 450 * time.Second }

@@ -1,0 +1,202 @@
+package cli
+
+import (
+	"context"
+	"maps"
+	"os"
+	"sync"
+	"time"
+
+	"srpump/pump/config"
+	"srpump/pump/daemon"
+)
+
+// A pulse says of what runs for long how it gets on: to the file others look at, to who started
+// it, and to systemd. A nil pulse says nothing.
+type pulse struct {
+	st     config.State
+	s      *session
+	super  *daemon.Supervisor
+	over   chan struct{}
+	beats  sync.WaitGroup
+	mu     sync.Mutex
+	p      daemon.Progress
+	w      worker
+	before daemon.Counts // of the workers before w
+	now    bool          // w works
+	ever   bool          // some worker did
+	failed bool          // the file could not be written, which was said
+}
+
+const (
+	lookEvery = 3 * time.Second  // at what may have changed
+	beatEvery = 30 * time.Second // a sign of life when nothing has
+)
+
+func newPulse(s *session, st config.State) *pulse {
+	now := time.Now()
+	return &pulse{st: st, s: s, super: daemon.TheSupervisor(), over: make(chan struct{}), before: daemon.Counts{}, p: daemon.Progress{
+		PID: os.Getpid(), Instance: s.instance, Version: Version, Config: s.cfg.Path, Started: now, State: daemon.Connecting,
+		MovedUptime: daemon.Uptime(),
+	}}
+}
+
+// start begins to beat, until what it returns is called.
+func (p *pulse) start(ctx context.Context) (end func()) {
+	p.mu.Lock()
+	p.write()
+	p.mu.Unlock()
+	forget := context.AfterFunc(ctx, func() { p.state(daemon.Stopping); p.super.Stopping() })
+	p.beats.Go(p.beat)
+	return func() {
+		forget()
+		close(p.over)
+		p.beats.Wait()
+	}
+}
+
+func (p *pulse) beat() {
+	every := lookEvery
+	if w := p.super.WatchdogEvery(); w > 0 && w < every {
+		every = w
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+			p.look()
+		case <-p.over:
+			return
+		}
+	}
+}
+
+// look writes what has changed, and now and then that nothing has.
+func (p *pulse) look() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.w == nil {
+		return
+	}
+	now := daemon.Uptime()
+	inHand := p.p.InHand
+	counts := p.counts()
+	p.p.InHand, p.p.Oldest = p.w.InHand()
+	p.p.Retries = p.w.Retries()
+	moved := !maps.Equal(counts, p.p.Counters) || p.p.InHand < inHand
+	if moved || p.p.InHand == 0 {
+		p.p.MovedUptime = now
+	}
+	if p.super.WatchdogEvery() > 0 && !p.hung(now) {
+		p.super.Alive()
+	}
+	if moved || now-p.p.BeatUptime >= beatEvery {
+		p.write()
+	}
+}
+
+// hung is about the worker: this heart beats.
+func (p *pulse) hung(now time.Duration) bool {
+	mine := p.p
+	mine.BeatUptime = now
+	return mine.Hung(now, sanityLimit(p.s.cfg.Values))
+}
+
+// counts are those of all workers so far.
+func (p *pulse) counts() daemon.Counts {
+	sum := maps.Clone(p.before)
+	for name, n := range p.w.Count() {
+		sum[name] += n
+	}
+	return sum
+}
+
+// write replaces the file. It is of no weight: a full disk must not end what it is about.
+func (p *pulse) write() {
+	if p.w != nil {
+		p.p.Counters = p.counts()
+	}
+	p.p.Beat, p.p.BeatUptime = time.Now(), daemon.Uptime()
+	if err := p.p.Write(p.st); err == nil {
+		p.failed = false
+	} else if !p.failed {
+		p.failed = true
+		p.s.log.Warn("progress not written", "error", err)
+	}
+}
+
+// attend turns to the next worker.
+func (p *pulse) attend(w worker) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.w != nil {
+		p.before = p.counts()
+	}
+	p.w, p.now = w, false
+}
+
+// ready says that the worker works.
+func (p *pulse) ready() {
+	if p == nil {
+		return
+	}
+	p.state(daemon.Running)
+	p.mu.Lock()
+	p.now, p.ever = true, true
+	p.mu.Unlock()
+	p.s.parent.Ready()
+	p.super.Ready()
+	p.super.Status("running")
+}
+
+// away says that a broker is not reached, or with nil that all are.
+func (p *pulse) away(why error) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	was := !p.p.Unreachable.IsZero()
+	if was == (why != nil) {
+		return
+	}
+	if why == nil {
+		p.p.Unreachable, p.p.Trouble, p.p.MovedUptime = time.Time{}, "", daemon.Uptime()
+		p.super.Status(p.p.State)
+	} else {
+		p.p.Unreachable, p.p.Trouble = time.Now(), why.Error()
+		p.super.Ready() // it goes on as soon as the broker does
+		p.super.Status(why.Error())
+		p.s.parent.Unreachable(why)
+	}
+	p.write()
+}
+
+// reloading says that the worker makes room for one with a new configuration.
+func (p *pulse) reloading() {
+	p.super.Reloading()
+	p.state(daemon.Connecting)
+}
+
+func (p *pulse) state(word string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.p.State != daemon.Stopping {
+		p.p.State = word
+		p.write()
+	}
+}
+
+// works reports whether the worker of now has come to work, everWorked whether any has.
+func (p *pulse) works() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.now
+}
+
+func (p *pulse) everWorked() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ever
+}

@@ -1,0 +1,142 @@
+package daemon
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// readyEnv tells a process which of its files is the pipe to whoever started it.
+const readyEnv = "SRPUMP_READY_FD"
+
+// What a process says on that pipe, each a line.
+const (
+	sayReady       = "ready"
+	sayUnreachable = "unreachable " // with why
+)
+
+// A Spawn is a process to start.
+type Spawn struct {
+	Exe string   // the program
+	Arg []string // its arguments, with the name it is called by
+	Dir string   // where it works
+	Log *os.File // its standard output and error
+}
+
+// A Birth is what came of a start.
+type Birth struct {
+	PID         int
+	Status      int    // exit status, when it has ended already
+	Ended       bool   // it did
+	Said        string // on its way to an end
+	Unreachable string // why it cannot reach its broker, if that is so
+	Late        bool   // it has said nothing yet
+}
+
+// Start starts a process that outlives this one: of its own session, with nothing to read. It
+// waits as long as patience until the process says that it works, or ends.
+func (s Spawn) Start(patience time.Duration) (Birth, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return Birth{}, err
+	}
+	defer r.Close()
+	cmd := &exec.Cmd{Path: s.Exe, Args: s.Arg, Dir: s.Dir, Stdout: s.Log, Stderr: s.Log, ExtraFiles: []*os.File{w},
+		Env: append(os.Environ(), readyEnv+"=3"), SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
+	err = cmd.Start()
+	w.Close()
+	if err != nil {
+		return Birth{}, fmt.Errorf("cannot start %q: %w", s.Exe, err)
+	}
+	b := Birth{PID: cmd.Process.Pid}
+	if err := r.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		return b, err
+	}
+	text, err := readLine(r)
+	switch {
+	case text == sayReady:
+		return b, nil
+	case strings.HasPrefix(text, sayUnreachable):
+		b.Unreachable = strings.TrimPrefix(text, sayUnreachable)
+		return b, nil
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		b.Late = true
+		return b, nil
+	}
+	_ = cmd.Wait() // its status is what counts
+	b.Ended, b.Status, b.Said = true, cmd.ProcessState.ExitCode(), text
+	return b, nil
+}
+
+// readLimit bounds what is taken of what a process says on its way to an end.
+const readLimit = 64 << 10
+
+// readLine reads the line of a process that works, or all that one says that does not.
+func readLine(r io.Reader) (string, error) {
+	var all []byte
+	b := make([]byte, 4096)
+	for len(all) < readLimit {
+		n, err := r.Read(b)
+		all = append(all, b[:n]...)
+		text := string(all)
+		if whole, ok := strings.CutSuffix(text, "\n"); ok {
+			line := whole[strings.LastIndexByte(whole, '\n')+1:]
+			if line == sayReady || strings.HasPrefix(line, sayUnreachable) {
+				return line, nil
+			}
+		}
+		if err != nil {
+			return text, err
+		}
+	}
+	return string(all), nil
+}
+
+// A Parent is whoever started this process and waits to hear of it. The zero value is nobody.
+type Parent struct{ pipe *os.File }
+
+// TheParent returns the parent named in the environment, once.
+func TheParent() *Parent {
+	fd := os.Getenv(readyEnv)
+	if fd == "" {
+		return &Parent{}
+	}
+	os.Unsetenv(readyEnv) // not for the children of this process
+	if fd != "3" {
+		return &Parent{}
+	}
+	syscall.CloseOnExec(3)
+	return &Parent{os.NewFile(3, "ready")}
+}
+
+// Waits reports whether a parent waits to hear.
+func (p *Parent) Waits() bool { return p.pipe != nil }
+
+// Ready says that the process works.
+func (p *Parent) Ready() { p.say(sayReady) }
+
+// Unreachable says that the process works as soon as its broker does.
+func (p *Parent) Unreachable(why error) {
+	p.say(sayUnreachable + strings.ReplaceAll(why.Error(), "\n", "; "))
+}
+
+func (p *Parent) say(line string) {
+	if p.pipe != nil {
+		_, _ = io.WriteString(p.pipe, line+"\n") // who does not wait any more need not hear
+		p.pipe.Close()
+		p.pipe = nil
+	}
+}
+
+// Write passes on what is said to a person, as long as the parent waits.
+func (p *Parent) Write(b []byte) (int, error) {
+	if p.pipe == nil {
+		return len(b), nil
+	}
+	return p.pipe.Write(b)
+}
