@@ -59,7 +59,7 @@ func checkFilename(option string) error {
 	}
 	for _, keyword := range strings.Split(option, ":") {
 		switch key, _, _ := strings.Cut(keyword, "="); key {
-		case "WHATFN", "HEADFN", "SENDER", "NONE", "NONESENDER", "SATNET", "TIME", "DESTFN":
+		case "WHATFN", "HEADFN", "SENDER", "NONE", "NONESENDER", "SATNET", "TIME", "DESTFN", "rename":
 		default:
 			return fmt.Errorf("cannot use filename %q: %w", option, errors.New("no such keyword "+key))
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -135,25 +134,13 @@ func (f *Flow) openTransfers() {
 	for _, h := range v.List("allow_hosts") {
 		allowed[strings.ToLower(h)] = true
 	}
-	o := transfer.HTTPOptions{
-		Workers: f.plan.workers, Timeout: v.Duration("timeout"), UserAgent: "srpump/" + f.host.Version, Credentials: f.credentials,
-		TLSRigour: map[string]transfer.TLSRigour{"strict": transfer.TLSStrict, "lax": transfer.TLSLax}[v.String("tls_rigour")],
-	}
+	o := webOptions(f.cfg, f.host, f.plan.workers)
 	if len(allowed) > 0 {
 		o.AllowHost = func(host string) bool { return allowed[strings.ToLower(host)] }
 	}
 	web := transfer.NewHTTP(o)
 	f.sources = transfer.Set{"http": web, "https": web, "file": transfer.NewFile(transfer.FileOptions{BaseDir: v.String("base_dir")})}
 	f.install = fetch.NewInstaller(fetch.InstallerOptions{Sync: f.plan.sync})
-}
-
-// credentials gives out a secret only for a host credentials.conf names.
-func (f *Flow) credentials(u *url.URL) (user, password, bearer string) {
-	c, err := f.cfg.Credentials.Lookup(u.Scheme + "://" + u.Host + "/")
-	if err != nil || !c.Listed {
-		return "", "", ""
-	}
-	return c.User, string(c.Password), string(c.Token)
 }
 
 // consume declares the queue and its bindings, and starts the consumer.

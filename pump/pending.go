@@ -1,6 +1,7 @@
 package pump
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -64,8 +65,9 @@ func distinct(names []string) []string {
 // An owed is the set of paths to be announced that no confirm has come for, each with how
 // many announcements of it are under way.
 type owed struct {
-	mu sync.Mutex
-	n  map[string]int
+	mu   sync.Mutex
+	n    map[string]int
+	none chan struct{} // closed once the set is empty, when somebody waits for it
 }
 
 func (o *owed) add(path string) {
@@ -83,6 +85,30 @@ func (o *owed) settle(path string) {
 	defer o.mu.Unlock()
 	if o.n[path]--; o.n[path] <= 0 {
 		delete(o.n, path)
+	}
+	if len(o.n) == 0 && o.none != nil {
+		close(o.none)
+		o.none = nil
+	}
+}
+
+// wait returns when no path is owed, or fails when ctx ends first.
+func (o *owed) wait(ctx context.Context) error {
+	o.mu.Lock()
+	if len(o.n) == 0 {
+		o.mu.Unlock()
+		return nil
+	}
+	if o.none == nil {
+		o.none = make(chan struct{})
+	}
+	none := o.none
+	o.mu.Unlock()
+	select {
+	case <-none:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

@@ -13,7 +13,8 @@ import (
 	"srpump/winnow"
 )
 
-// A Poster announces files: those named (sr_post) or those that change (sr_watch).
+// A Poster announces files: those named (sr_post), those that change (sr_watch), or those that
+// appear on a server (sr_poll).
 type Poster struct {
 	Counters Counters
 

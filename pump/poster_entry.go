@@ -197,10 +197,15 @@ func (p *Poster) blocks(ctx context.Context, e entry, info fs.FileInfo, sum func
 // send publishes an announcement of path unless it was published already. Until the broker
 // has it, the path is owed.
 func (p *Poster) send(ctx context.Context, path string, a *post.Announcement) error {
+	return p.sendAs(ctx, path, a, a)
+}
+
+// sendAs is send for an announcement that the cache is to know by another, which tells more.
+func (p *Poster) sendAs(ctx context.Context, path string, a, known *post.Announcement) error {
 	var token winnow.Token
 	if p.cache != nil {
 		var v winnow.Verdict
-		if v, token = p.cache.Offer(a); v != winnow.Fresh {
+		if v, token = p.cache.Offer(known); v != winnow.Fresh {
 			p.Counters.Winnowed.Add(1)
 			return nil
 		}

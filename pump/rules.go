@@ -116,6 +116,11 @@ func (rs *Rules) Choose(a *post.Announcement) (Choice, error) {
 	if ext := a.Header("sundew_extension"); ext != "" && !strings.Contains(a.Path, ":") {
 		text += ":" + ext
 	}
+	return rs.choose(text)
+}
+
+// choose asks each rule about a text.
+func (rs *Rules) choose(text string) (Choice, error) {
 	for i := range rs.rules {
 		r := &rs.rules[i]
 		groups, err := r.match(text)

@@ -44,7 +44,9 @@ func postBaseURL(c *config.Config, e endpoint) (string, error) {
 		return post.LocalBase, nil
 	case u != "":
 		return u, nil
-	case !e.isPipe() && !e.isLocal():
+	case c.Preset == config.Poll && !isLocalURL(c.Values.String("destination")):
+		return destinationBase(c.Values.String("destination"))
+	case !e.isPipe() && !e.isLocal() && c.Preset != config.Poll:
 		return "", &broker.Error{Op: "announce on", Object: e.String(), Kind: errNoBaseURL,
 			Hint: "set post_base_url to the URL under which others fetch the files, such as http://this.host/"}
 	case dir != "":

@@ -65,7 +65,7 @@ func postRows() []Option {
 			Section: SectionPost, For: Post | Watch,
 			Help: "announce only files changed since then, or within this time"},
 		{Name: "sleep", Kind: KindDuration, Arg: "duration", Default: "0",
-			Per:     []Override{{Watch, "0.1"}},
+			Per:     []Override{{Watch, "0.1"}, {Poll, "300"}},
 			Section: SectionPost, For: posters,
 			Help: "pause between two passes"},
 		{Name: "source", Kind: KindString, Arg: "user",

@@ -1,6 +1,13 @@
 package poll
 
-import "strconv"
+import (
+	"strconv"
+	"time"
+)
+
+// Years of times that are believed; those that nanoseconds since 1970 hold in 64 bits
+// are a little more.
+const firstYear, lastYear = 1700, 2200
 
 // A reading is one listing on its way to entries.
 type reading struct {
@@ -18,6 +25,9 @@ func (r *reading) give(e Entry) error {
 	}
 	if r.n++; r.n > MaxEntries {
 		return ErrTooMany
+	}
+	if y := e.ModTime.Year(); y < firstYear || y > lastYear {
+		e.ModTime, e.Precision = time.Time{}, 0
 	}
 	return r.yield(e)
 }

@@ -109,6 +109,7 @@ http {
 	uwsgi_temp_path %s/tmp;
 	scgi_temp_path %s/tmp;
 	default_type application/octet-stream;
+	autoindex on;
 	server { listen %s; root %q; }
 }
 `, user, prefix, prefix, prefix, prefix, prefix, prefix, prefix, addr, dir)

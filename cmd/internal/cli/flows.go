@@ -29,6 +29,11 @@ func (s *session) post(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return s.posted(p, start)
+}
+
+// posted says what a poster that came to its end did.
+func (s *session) posted(p *pump.Poster, start time.Time) error {
 	n := &p.Counters
 	s.log.Info("posted", "files", n.Announced.Load(), "bytes", n.Bytes.Load(), "removed", n.Removed.Load(), "failed", n.Failed.Load(),
 		"rejected", n.Rejected.Load(), "known", n.Winnowed.Load(), "seconds", seconds(time.Since(start)))
@@ -59,6 +64,16 @@ func (s *session) newWorker() (worker, error) {
 		p, err := s.newPoster()
 		return &watching{p, s, s.cfg.Values.List("path")}, err
 	}
+	if s.preset == config.Poll {
+		p, err := pump.NewPoster(s.cfg, s.host())
+		if err == nil {
+			err = p.CheckPoll()
+		}
+		if err != nil {
+			return nil, usageError{err}
+		}
+		return &polling{p, s}, nil
+	}
 	f, err := pump.NewFlow(s.cfg, s.host())
 	if err != nil {
 		return nil, usageError{err}
@@ -82,6 +97,23 @@ func (w *watching) Run(ctx context.Context) error {
 	stop := w.s.progress(&w.Counters, progressPost)
 	defer stop()
 	return w.Watch(ctx, w.paths)
+}
+
+// A polling is a poster that looks at a server. One that looks only once says what became of it.
+type polling struct {
+	*pump.Poster
+	s *session
+}
+
+func (w *polling) Run(ctx context.Context) error {
+	w.s.announceLocal("post_broker")
+	stop := w.s.progress(&w.Counters, progressPost)
+	defer stop()
+	start := time.Now()
+	if err := w.Poll(ctx); err != nil || ctx.Err() != nil {
+		return err
+	}
+	return w.s.posted(w.Poster, start)
 }
 
 // A flowing is a flow as a worker: one that had to give something up has not done everything.

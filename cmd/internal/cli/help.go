@@ -23,6 +23,8 @@ func describe(p config.Preset) command {
 		return command{"announce files", "sr_post [option ...] [foreground] [config] [path ...]"}
 	case config.Watch:
 		return command{"announce files as they change", "sr_watch [option ...] [foreground] [config] [path ...]"}
+	case config.Poll:
+		return command{"announce files as they appear on a server", "sr_poll [option ...] [foreground] [config]"}
 	case config.Winnow:
 		return command{"pass on each announcement once", "sr_winnow [option ...] [foreground] [config]"}
 	case config.Shovel:

@@ -1,0 +1,27 @@
+package pump
+
+import (
+	"net/url"
+
+	"srpump/pump/config"
+	"srpump/pump/transfer"
+)
+
+// webOptions are what a configuration says about HTTP.
+func webOptions(c *config.Config, h *Host, workers int) transfer.HTTPOptions {
+	return transfer.HTTPOptions{
+		Workers: workers, Timeout: c.Values.Duration("timeout"), UserAgent: "srpump/" + h.Version, Credentials: listedSecrets(c),
+		TLSRigour: map[string]transfer.TLSRigour{"strict": transfer.TLSStrict, "lax": transfer.TLSLax}[c.Values.String("tls_rigour")],
+	}
+}
+
+// listedSecrets gives out a secret only for a host credentials.conf names.
+func listedSecrets(c *config.Config) func(*url.URL) (user, password, bearer string) {
+	return func(u *url.URL) (user, password, bearer string) {
+		cred, err := c.Credentials.Lookup(u.Scheme + "://" + u.Host + "/")
+		if err != nil || !cred.Listed {
+			return "", "", ""
+		}
+		return cred.User, string(cred.Password), string(cred.Token)
+	}
+}
