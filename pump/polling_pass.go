@@ -45,10 +45,15 @@ func (q *poller) pass(ctx context.Context) {
 
 // sayVIP says once that another host has the address, and once that it is here again.
 func (q *poller) sayVIP(here bool) {
-	if q.waiting == here {
-		q.waiting = !here
-		q.host.Log.Info("vip", "address", q.vip, "here", here)
+	if q.waiting != here {
+		return
 	}
+	q.waiting = !here
+	if here {
+		q.host.Log.Info("in charge", "address", q.vip)
+		return
+	}
+	q.host.Log.Info("standing by", "address", q.vip)
 }
 
 // A tour is one pass under way.
