@@ -19,6 +19,8 @@ var mayImport = map[string][]string{
 	"winnow":                 {"post", "partition"},
 	"pump/config":            {},
 	"pump/broker":            {},
+	"pump/manage":            {},
+	"pump/audit":             {"pump/config", "pump/manage"},
 	"pump/broker/amqp":       {"pump/broker"},
 	"pump/broker/sqlite":     {"pump/broker"},
 	"pump/broker/pipe":       {"pump/broker"},

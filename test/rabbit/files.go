@@ -18,6 +18,11 @@ log.file.level = warning
 log.console = false
 disk_free_limit.absolute = 1MB
 `, n.Port, n.path("definitions.json"))
+	plugins := "[].\n"
+	if n.Management != 0 {
+		plugins = "[rabbitmq_management].\n"
+		conf += fmt.Sprintf("management.tcp.ip = 127.0.0.1\nmanagement.tcp.port = %d\n", n.Management)
+	}
 	for _, f := range []struct {
 		name, text string
 		mode       os.FileMode
@@ -25,7 +30,7 @@ disk_free_limit.absolute = 1MB
 		{".erlang.cookie", "SRPUMP" + strconv.Itoa(n.Port), 0o400},
 		{"rabbitmq.conf", conf, 0o600},
 		{"definitions.json", definitions(), 0o600},
-		{"enabled_plugins", "[].\n", 0o600},
+		{"enabled_plugins", plugins, 0o600},
 	} {
 		if err := os.WriteFile(n.path(f.name), []byte(f.text), f.mode); err != nil {
 			return fmt.Errorf("cannot write the node's files: %w", err)

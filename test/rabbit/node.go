@@ -34,6 +34,8 @@ type Node struct {
 	Port int    `json:"port"` // AMQP on 127.0.0.1
 	Dist int    `json:"dist"` // Erlang distribution
 	EPMD int    `json:"epmd"`
+	// Management is the port of the management plugin; 0 where it is not enabled.
+	Management int `json:"management"`
 
 	mu           sync.Mutex
 	server, epmd *guarded // nil when another process runs the node
@@ -41,16 +43,24 @@ type Node struct {
 
 // Launch starts a node that keeps everything below dir, and returns when it
 // accepts connections.
-func Launch(dir string) (*Node, error) {
+func Launch(dir string) (*Node, error) { return launch(dir, false) }
+
+// LaunchManaged is Launch with the management plugin, which makes the start some seconds longer.
+func LaunchManaged(dir string) (*Node, error) { return launch(dir, true) }
+
+func launch(dir string, managed bool) (*Node, error) {
 	if _, err := os.Stat(filepath.Join(scripts, "rabbitmq-server")); err != nil {
 		return nil, ErrAbsent
 	}
-	ports, err := freePorts(3)
+	ports, err := freePorts(4)
 	if err != nil {
 		return nil, fmt.Errorf("cannot find a free port: %w", err)
 	}
 	n := &Node{Dir: dir, Port: ports[0], Dist: ports[1], EPMD: ports[2],
 		Name: fmt.Sprintf("srpump-%d-%d@localhost", os.Getpid(), ports[0])}
+	if managed {
+		n.Management = ports[3]
+	}
 	if err := n.writeFiles(); err != nil {
 		return nil, err
 	}
@@ -96,6 +106,11 @@ func (n *Node) URL(user string) string { return n.URLAt(n.Addr(), user) }
 func (n *Node) URLAt(addr, user string) string {
 	u := url.URL{Scheme: "amqp", User: url.UserPassword(user, user), Host: addr, Path: "/"}
 	return u.String()
+}
+
+// ManagementURL is where the management plugin answers.
+func (n *Node) ManagementURL() string {
+	return "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(n.Management))
 }
 
 // AdminURL is URL of the admin.

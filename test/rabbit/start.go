@@ -43,6 +43,15 @@ func Own(t testing.TB) *Node {
 	return n
 }
 
+// OwnManaged is Own with the management plugin.
+func OwnManaged(t testing.TB) *Node {
+	t.Helper()
+	n, err := LaunchManaged(t.TempDir())
+	n = need(t, n, err)
+	t.Cleanup(n.Close)
+	return n
+}
+
 // Main runs the tests and returns the exit status, after ending the node that
 // Start may have started.
 func Main(m *testing.M) int {
