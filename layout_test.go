@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 	"pump/daemon":            {"pump/config"},
 	"pump": {"partition", "post", "post/watch", "winnow", "pump/config", "pump/broker", "pump/broker/amqp", "pump/broker/sqlite",
 		"pump/broker/pipe", "pump/transfer", "pump/fetch", "pump/retry", "pump/poll"},
-	"cmd/internal/cli": {"pump", "pump/config", "pump/broker", "pump/daemon", "pump/serve", "winnow", "pump/retry"},
+	"cmd/internal/cli": {"pump", "pump/audit", "pump/manage", "pump/config", "pump/broker", "pump/daemon", "pump/serve", "winnow", "pump/retry"},
 }
 
 // Rooms that are for tests; anybody's tests may use them, nobody's program.

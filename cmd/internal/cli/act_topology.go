@@ -13,7 +13,7 @@ import (
 
 // topologyActions declare and delete what the broker holds for a configuration.
 func topologyActions(p config.Preset) []action {
-	if p == config.Audit {
+	if p == config.Audit || p == config.Serve {
 		return nil
 	}
 	return []action{
@@ -54,6 +54,29 @@ func (s *session) eachConfig(args []string, do func() error) error {
 		}
 	}
 	return first
+}
+
+// everyConfig does something with each enabled configuration of every component of this host. One that
+// fails does not keep the others from their turn.
+func (s *session) everyConfig(do func(*session) error) error {
+	var errs []error
+	for _, p := range Commands() {
+		names, err := filepath.Glob(filepath.Join(s.Env.ConfigDir(), p.String(), "*.conf"))
+		if err != nil || len(topologyActions(p)) == 0 {
+			continue
+		}
+		for _, path := range names {
+			t := &session{say: say{p.Program(), s.Stderr}, Process: s.Process, preset: p}
+			err := t.withConfig([]string{path}, func() error { return do(t) })
+			if err != nil && !errors.Is(err, errSaid) {
+				t.fail(err)
+			}
+			if err != nil {
+				errs = append(errs, errSaid, err)
+			}
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // withConfig reads one configuration and does something with it.

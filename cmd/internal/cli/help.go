@@ -33,6 +33,8 @@ func describe(p config.Preset) command {
 		return command{"fetch announced files and announce the copies", "sr_sarra [option ...] [foreground] [config]"}
 	case config.Subscribe:
 		return command{"fetch announced files", "sr_subscribe [option ...] [foreground] [config]"}
+	case config.Audit:
+		return command{"users, permissions, exchanges and queues of a broker", "sr_audit [option ...] [foreground] [config]"}
 	case config.Serve:
 		return command{"serve a directory over HTTP", "sr_serve [option ...] [foreground] [config] [directory]"}
 	}

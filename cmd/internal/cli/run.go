@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -93,10 +94,12 @@ func (s *session) act(ctx context.Context) int {
 		err = s.post(ctx)
 	case config.Serve:
 		err = s.serve(ctx)
+	case config.Audit:
+		err = s.audit(ctx)
 	default:
 		err = s.keep(ctx)
 	}
-	if err != nil && status(err) != ExitOK {
+	if err != nil && status(err) != ExitOK && !errors.Is(err, errSaid) {
 		s.fail(err)
 	}
 	return status(err)

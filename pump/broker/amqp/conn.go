@@ -32,6 +32,8 @@ type conn struct {
 	bye    chan struct{}  // closed when Close is done with the link
 	ledger ledger
 
+	complained atomic.Int64 // when refusals to declare again were last logged, Unix nanoseconds
+
 	declared atomic.Uint64 // exchanges declared so far; old refusals may be void
 
 	mu       sync.Mutex

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"regexp"
 	"strings"
 
 	amqp "github.com/rabbitmq/amqp091-go"
@@ -67,17 +68,13 @@ func (c *conn) hintNotFound(reason string) string {
 	return ""
 }
 
-// hintRefused names the permission that is missing, by what was asked: the
-// broker's own text does not say which of the three it is.
+// hintRefused names the permission that is missing and the pattern that would give it, by what was
+// asked: the broker's own text does not say which of the three it is.
 func (c *conn) hintRefused(op, object, reason string) string {
 	permission := map[string]string{
 		"declare exchange": "configure", "declare queue": "configure", "delete queue": "configure", "delete exchange": "configure",
-		"bind": "write on the queue and read on the exchange", "unbind": "write on the queue and read on the exchange",
 		"publish": "write", "consume": "read", "purge": "read",
 	}[op]
-	if permission == "" || !strings.Contains(reason, "refused for user") {
-		return ""
-	}
 	if op == "bind" || op == "unbind" {
 		if x, ok := quoted(reason, "exchange '"); ok {
 			permission, object = "read", x
@@ -85,8 +82,15 @@ func (c *conn) hintRefused(op, object, reason string) string {
 			permission, object = "write", q
 		}
 	}
-	return fmt.Sprintf("user %q needs %s on %q at %s; usual rights are ^q_%s.* and ^xs_%s.*",
-		c.to.user, permission, object, c.to.safe, c.to.user, c.to.user)
+	if permission == "" || !strings.Contains(reason, "refused for user") {
+		return ""
+	}
+	usual := "^q_" + c.to.user + ".*|^xs_" + c.to.user + ".*"
+	if permission == "read" {
+		usual = "^q_" + c.to.user + ".*|^x[lrs]_" + c.to.user + ".*|^x.*public$"
+	}
+	return fmt.Sprintf("user %q needs %s on %q at %s: its pattern for that, usually %s, must also match ^%s$",
+		c.to.user, permission, object, c.to.safe, usual, regexp.QuoteMeta(object))
 }
 
 // hintPrecondition reads "PRECONDITION_FAILED - inequivalent arg 'x-expires'

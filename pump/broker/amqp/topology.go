@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"time"
 
 	amqp "github.com/rabbitmq/amqp091-go"
 
@@ -149,17 +150,20 @@ func gone(err error) error {
 }
 
 // restore declares again on l what the ledger holds for queue, or everything
-// when queue is empty. A refusal is logged, and the first one returned, but
-// the rest is declared all the same.
+// when queue is empty. A refusal is logged, once a minute as it is tried again, and
+// returned, but the rest is declared all the same.
 func (c *conn) restore(ctx context.Context, l *link, queue string) error {
 	var refusal error
+	loud := c.mayComplain()
 	declare := func(op, object string, f func(*amqp.Channel) error) {
 		err := l.call(ctx, f)
 		if err == nil || l.broken() || ctx.Err() != nil {
 			return
 		}
 		err = c.explain(op, object, err)
-		c.log.Warn("cannot declare again", "broker", c.to.safe, "error", err, "hint", broker.Hint(err))
+		if loud {
+			c.log.Warn("cannot declare again", "broker", c.to.safe, "error", err, "hint", broker.Hint(err))
+		}
 		refusal = errors.Join(refusal, err)
 	}
 	exchanges, queues, bindings := c.ledger.copy(queue)
@@ -175,5 +179,13 @@ func (c *conn) restore(ctx context.Context, l *link, queue string) error {
 			return ch.QueueBind(b.Queue, b.Pattern, b.Exchange, false, nil)
 		})
 	}
+	if refusal != nil && loud {
+		c.complained.Store(time.Now().UnixNano())
+	}
 	return refusal
+}
+
+// mayComplain reports whether refusals to declare again were last logged a while ago.
+func (c *conn) mayComplain() bool {
+	return time.Since(time.Unix(0, c.complained.Load())) > logEvery
 }

@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"srpump/pump"
+	"srpump/pump/audit"
+	"srpump/pump/broker"
+	"srpump/pump/manage"
+)
+
+// audit looks after the broker: once with the option users, by a report with the option pump, else at
+// each heartbeat until ctx ends.
+func (s *session) audit(ctx context.Context) error {
+	v := s.cfg.Values
+	switch {
+	case v.Bool("pump"):
+		return s.withBroker(func(c *manage.Client, r *audit.Roster) error { return audit.Diagnose(ctx, c, r, s.auditOptions(), s.Stdout) })
+	case v.Bool("users"):
+		return s.auditUsers(ctx)
+	case !v.Set("admin"):
+		return usagef("%v", audit.ErrNoAdmin)
+	}
+	beat := time.NewTicker(v.Duration("heartbeat"))
+	defer beat.Stop()
+	for {
+		if err := s.auditQueues(ctx); err != nil && ctx.Err() == nil {
+			s.log.Error("cannot look after the broker, trying again", "error", err, "hint", broker.Hint(err))
+		}
+		select {
+		case <-beat.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (s *session) auditOptions() audit.Options {
+	v := s.cfg.Values
+	return audit.Options{SetPasswords: v.Bool("set_passwords"), Reset: v.Bool("reset"), MaxQueueSize: v.Int("max_queue_size")}
+}
+
+// withBroker hands out a client and the roster, and explains what the broker refused.
+func (s *session) withBroker(do func(*manage.Client, *audit.Roster) error) error {
+	r, err := audit.ReadRoster(s.cfg)
+	if err != nil {
+		return usageError{err}
+	}
+	c, err := audit.Connect(s.cfg)
+	if err != nil {
+		return usageError{err}
+	}
+	defer c.Close()
+	for _, pair := range r.Leaks() {
+		s.log.Warn("one user may use what is another's", "user", pair[0], "other", pair[1], "hint", "permissions go by how names begin: rename one")
+	}
+	return s.explainManagement(do(c, r))
+}
+
+// explainManagement makes a refusal of the management API one of the broker.
+func (s *session) explainManagement(err error) error {
+	if err == nil || errors.Is(err, audit.ErrTooMany) || errors.Is(err, context.Canceled) {
+		return err
+	}
+	out := &broker.Error{Op: "manage", Object: s.cfg.Values.Text("admin"), Kind: broker.ErrRefused, Reason: err.Error()}
+	switch {
+	case manage.IsStatus(err, http.StatusUnauthorized), manage.IsStatus(err, http.StatusForbidden):
+		out.Hint = "the user of the option admin needs the tag administrator: rabbitmqctl set_user_tags USER administrator"
+	case !errors.As(err, new(*manage.Status)):
+		out.Kind = broker.ErrUnreachable
+		out.Hint = "enable it with rabbitmq-plugins enable rabbitmq_management, or say where it is with management_url"
+	}
+	return out
+}
+
+// auditUsers makes the broker as configured, and then all configurations of this host their queues.
+func (s *session) auditUsers(ctx context.Context) error {
+	err := s.withBroker(func(c *manage.Client, r *audit.Roster) error {
+		h, err := audit.Look(ctx, c)
+		if err != nil {
+			return err
+		}
+		return s.change(ctx, c, audit.PlanUsers(r, h, s.auditOptions()))
+	})
+	if err != nil || s.cfg.Values.Bool("dry_run") {
+		return err
+	}
+	return errors.Join(
+		s.everyConfig(func(t *session) error { return pump.Declare(ctx, t.cfg, t.host()) }),
+		s.everyConfig(func(t *session) error { return pump.Setup(ctx, t.cfg, t.host()) }))
+}
+
+// auditQueues is one round of the queue police.
+func (s *session) auditQueues(ctx context.Context) error {
+	return s.withBroker(func(c *manage.Client, r *audit.Roster) error {
+		h, err := audit.Look(ctx, c)
+		if err != nil {
+			return err
+		}
+		return s.change(ctx, c, audit.Police(r, h, s.auditOptions()))
+	})
+}
+
+// change does what is planned, or with dry_run says it.
+func (s *session) change(ctx context.Context, c *manage.Client, plan []audit.Change) error {
+	if s.cfg.Values.Bool("dry_run") {
+		audit.Show(plan, s.log)
+		return nil
+	}
+	if err := audit.Check(plan, s.cfg.Values.Bool("force")); err != nil {
+		audit.Show(plan, s.log)
+		return fmt.Errorf("cannot go on: %w", err)
+	}
+	return audit.Apply(ctx, c, plan, s.log)
+}
