@@ -24,6 +24,9 @@ func newPlan(c *config.Config, h *Host) (plan, error) {
 	if p.from, err = h.endpoint(c, consumeOption(c), false); err != nil {
 		return p, err
 	}
+	if err := checkQueue(c); err != nil {
+		return p, err
+	}
 	p.ephemeral = p.from.isPipe() && c.Path == ""
 	if err := p.posts(c, h); err != nil {
 		return p, err

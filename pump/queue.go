@@ -41,7 +41,24 @@ func (q *inlet) arguments(name string) broker.Queue {
 	if q.from.isLocal() && !v.Set("expire") {
 		out.Expires = 0
 	}
+	if v.String("queue_type") == quorum && !q.from.isLocal() {
+		out.Args = map[string]any{"x-queue-type": quorum}
+	}
 	return out
+}
+
+// quorum is the type of a queue that several nodes of a cluster keep.
+const quorum = "quorum"
+
+// errTransientQuorum is a queue that is both.
+var errTransientQuorum = errors.New("a quorum queue is always durable")
+
+// checkQueue refuses what does not go together, before a broker is asked.
+func checkQueue(c *config.Config) error {
+	if c.Values.String("queue_type") == quorum && !c.Values.Bool("durable") {
+		return &broker.Error{Op: "use", Object: "durable off", Kind: errTransientQuorum, Hint: "take out durable off, or queue_type quorum"}
+	}
+	return nil
 }
 
 // declare makes the queue, with reset a new one. Where nothing is said of expire, a queue that v02 made

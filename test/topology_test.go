@@ -187,6 +187,19 @@ func TestQueueNameOfV02(t *testing.T) {
 	}
 }
 
+// A quorum queue is declared as one, and cannot be transient.
+func TestQuorumArguments(t *testing.T) {
+	p := newTopology(t)
+	must(t, p.act(pump.Declare, "-queue_type", "quorum", "-expire", "1h"))
+	must(t, p.redeclare(true, amqp091.Table{"x-queue-type": "quorum", "x-expires": int64(3600000)}))
+	if err := p.act(pump.Declare, "-expire", "1h"); !strings.Contains(broker.Hint(err), `"queue_type quorum"`) {
+		t.Errorf("%v\n%s", err, broker.Hint(err))
+	}
+	if err := p.act(pump.Declare, "-queue_type", "quorum", "-durable", "off"); err == nil || broker.Hint(err) == "" {
+		t.Error(err)
+	}
+}
+
 // Actions fail at once when there is no broker.
 func TestActionsConnectOnce(t *testing.T) {
 	p := &topology{t: t, home: t.TempDir(), url: "amqp://guest:guest@127.0.0.1:1/", queue: "q_guest"}

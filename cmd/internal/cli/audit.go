@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"srpump/pump"
@@ -22,15 +23,29 @@ func (s *session) audit(ctx context.Context) error {
 		return s.withBroker(func(c *manage.Client, r *audit.Roster) error { return audit.Diagnose(ctx, c, r, s.auditOptions(), s.Stdout) })
 	case v.Bool("users"):
 		return s.auditUsers(ctx)
-	case !v.Set("admin"):
-		return usagef("%v", audit.ErrNoAdmin)
 	}
-	beat := time.NewTicker(v.Duration("heartbeat"))
+	return s.keep(ctx)
+}
+
+// An auditing is sr_audit as a worker. At each heartbeat it has sanity looked after, and where there is an
+// administrator also the queues of the broker.
+type auditing struct {
+	s      *session
+	rounds atomic.Int64
+}
+
+// Run implements worker. A broker that is away is tried again at the next heartbeat.
+func (a *auditing) Run(ctx context.Context) error {
+	s := a.s
+	s.pulse.ready()
+	s.log.Info("auditing", "broker", s.cfg.Values.Text("admin"))
+	beat := time.NewTicker(s.cfg.Values.Duration("heartbeat"))
 	defer beat.Stop()
 	for {
-		if err := s.auditQueues(ctx); err != nil && ctx.Err() == nil {
+		if err := a.round(ctx); err != nil && ctx.Err() == nil {
 			s.log.Error("cannot look after the broker, trying again", "error", err, "hint", broker.Hint(err))
 		}
+		a.rounds.Add(1)
 		select {
 		case <-beat.C:
 		case <-ctx.Done():
@@ -38,6 +53,22 @@ func (s *session) audit(ctx context.Context) error {
 		}
 	}
 }
+
+func (a *auditing) round(ctx context.Context) error {
+	if !a.s.cfg.Values.Set("admin") {
+		return nil
+	}
+	return a.s.auditQueues(ctx)
+}
+
+// InHand implements worker: a round holds nothing another would have to do.
+func (a *auditing) InHand() (int, time.Time) { return 0, time.Time{} }
+
+// Retries implements worker.
+func (a *auditing) Retries() int { return 0 }
+
+// Count implements worker.
+func (a *auditing) Count() map[string]int64 { return map[string]int64{"rounds": a.rounds.Load()} }
 
 func (s *session) auditOptions() audit.Options {
 	v := s.cfg.Values

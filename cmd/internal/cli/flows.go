@@ -60,9 +60,12 @@ func seconds(d time.Duration) string { return fmt.Sprintf("%.3f", d.Seconds()) }
 
 // newWorker makes what runs for long of the configuration. It opens nothing.
 func (s *session) newWorker() (worker, error) {
-	if s.preset == config.Watch {
+	switch s.preset {
+	case config.Watch:
 		p, err := s.newPoster()
 		return &watching{p, s, s.cfg.Values.List("path")}, err
+	case config.Audit:
+		return &auditing{s: s}, nil
 	}
 	if s.preset == config.Poll {
 		p, err := pump.NewPoster(s.cfg, s.host())
