@@ -20,7 +20,9 @@ func (s *session) audit(ctx context.Context) error {
 	v := s.cfg.Values
 	switch {
 	case v.Bool("pump"):
-		return s.withBroker(func(c *manage.Client, r *audit.Roster) error { return audit.Diagnose(ctx, c, r, s.auditOptions(), s.Stdout) })
+		return s.withBroker(func(c *manage.Client, r *audit.Roster) error {
+			return audit.Diagnose(ctx, c, r, s.auditOptions(), s.Stdout)
+		})
 	case v.Bool("users"):
 		return s.auditUsers(ctx)
 	}
