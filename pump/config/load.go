@@ -33,7 +33,7 @@ type Config struct {
 	Bindings    []Binding // none after "subtopic none"
 	Files       []string  // read, in order
 	Credentials *Credentials
-	StateRoot   string // the option state_dir made absolute, or the cache directory
+	StateRoot   string // where state is kept, absolute: state_dir and statehost are in it
 }
 
 // AcceptsUnmatched says what becomes of an announcement no rule matches:
@@ -152,6 +152,10 @@ func (p *parser) isComponentFile(origin string) bool {
 
 // finish adds the lists of the command line and settles how strict to be.
 func (p *parser) finish(paths []string) {
+	p.settleHooks()
+	if p.values.Bool("pipe") {
+		p.added["path"] = append(p.added["path"], "-")
+	}
 	if len(paths) > 0 {
 		p.added["path"] = append(p.added["path"], paths...)
 	}
@@ -171,14 +175,27 @@ func (p *parser) finish(paths []string) {
 }
 
 func (p *parser) config(path string) *Config {
-	root := p.values.String("state_dir")
-	if root == "" {
-		root = p.env.CacheDir()
-	}
 	return &Config{
 		Preset: p.values.preset, Name: p.name, Path: path, Values: p.values,
 		Rules: p.rules, Final: p.capture(), Bindings: p.finalBindings(),
 		Unknown: maps.Clone(p.unknown), Environ: maps.Clone(p.environ),
-		Files: p.read, StateRoot: p.env.abs(root),
+		Files: p.read, StateRoot: p.stateRoot(),
 	}
+}
+
+// stateRoot is the option state_dir or the cache directory, and with statehost
+// the directory of this host in it.
+func (p *parser) stateRoot() string {
+	root := p.values.String("state_dir")
+	if root == "" {
+		root = p.env.CacheDir()
+	}
+	host := p.env.Hostname
+	switch p.values.String("statehost") {
+	case "off":
+		host = ""
+	case "on":
+		host, _, _ = strings.Cut(host, ".")
+	}
+	return filepath.Join(p.env.abs(root), host)
 }

@@ -105,6 +105,9 @@ func (p *parser) assignParsed(o *Option, value parsed) {
 // extend adds to a list; "none" empties it.
 func (p *parser) extend(o *Option, value parsed) {
 	items := value.value.([]string)
+	if o.Section == SectionHook {
+		p.checkHooks(o, items)
+	}
 	if p.fromCommandLine {
 		p.added[o.Name] = append(p.added[o.Name], items...)
 		return

@@ -28,6 +28,7 @@ type Problem struct {
 	Hint     string // what to do about it, if anything is known
 	Severity Severity
 	unknown  bool // an unknown option kept for hooks
+	hook     bool // a hook that is not run
 }
 
 // String returns the place and the text, without the hint.

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -77,11 +78,15 @@ func (v Values) List(name string) []string {
 // Text returns any option as it could be written in a file, for people to
 // read: passwords are masked.
 func (v Values) Text(name string) string {
-	s, o := v.lookup(name)
-	if o.Kind == KindURL {
-		return Redact(s.text)
+	s, _ := v.lookup(name)
+	if !strings.Contains(s.text, "://") {
+		return s.text
 	}
-	return s.text
+	words := strings.Split(s.text, " ")
+	for i := range words {
+		words[i] = Redact(words[i])
+	}
+	return strings.Join(words, " ")
 }
 
 // Origin says where the value comes from: "default", "command line" or
