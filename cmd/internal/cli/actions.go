@@ -72,7 +72,7 @@ func (s *session) perform(ctx context.Context, a *action, args []string) int {
 	if err == nil {
 		return ExitOK
 	}
-	if !errors.Is(err, errSaid) && !errors.As(err, new(exitStatus)) {
+	if !told(err) {
 		s.fail(err)
 	}
 	return status(err)

@@ -42,7 +42,13 @@ func MainByName() {
 	if p, ok := preset(name); ok {
 		os.Exit(run(p, args))
 	}
+	if name == hostCommand {
+		os.Exit(runHost(args))
+	}
 	if len(args) > 0 {
+		if args[0] == hostCommand {
+			os.Exit(runHost(args[1:]))
+		}
 		if p, ok := preset(args[0]); ok {
 			os.Exit(run(p, args[1:]))
 		}
@@ -67,7 +73,7 @@ func preset(name string) (config.Preset, bool) {
 
 func multiCall(args []string, stdout, stderr io.Writer) int {
 	s := say{"srpump", stderr}
-	var names []string
+	names := []string{hostCommand}
 	for _, p := range Commands() {
 		names = append(names, p.Program())
 	}
@@ -92,14 +98,24 @@ func multiCall(args []string, stdout, stderr io.Writer) int {
 const gcPercent = 300
 
 func run(p config.Preset, args []string) int {
+	return inProcess(p.Program(), args, p&(config.Post|config.Serve) == 0, func(ctx context.Context, proc Process) int { return Run(ctx, p, proc) })
+}
+
+// hostCommand is the command for the whole host; it has no component.
+const hostCommand = "sr"
+
+func runHost(args []string) int { return inProcess(hostCommand, args, false, RunHost) }
+
+// inProcess gives a command what it gets of this process.
+func inProcess(program string, args []string, reloads bool, command func(context.Context, Process) int) int {
 	debug.SetGCPercent(gcPercent)
 	log.SetOutput(io.Discard) // libraries that would write past the flow's own log
 	env, err := config.HostEnv()
 	if err != nil {
-		say{p.Program(), os.Stderr}.errorf("%v", err)
+		say{program, os.Stderr}.errorf("%v", err)
 		return ExitUsage
 	}
-	ctx, reload, stop := signals(context.Background(), p)
+	ctx, reload, stop := signals(context.Background(), reloads)
 	defer stop()
-	return Run(ctx, p, Process{Args: args, Env: env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Reload: reload, TTY: terminal})
+	return command(ctx, Process{Args: args, Env: env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Reload: reload, TTY: terminal})
 }

@@ -7,15 +7,13 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
-
-	"srpump/pump/config"
 )
 
 // signals is a context that ends with SIGTERM or SIGINT; a second one ends the process at
 // once. SIGHUP asks what runs for long to read its configuration again, and ends
 // everything else, and also what has a terminal, which then went away. A closed pipe
 // is an error where it is written to, not a signal.
-func signals(parent context.Context, p config.Preset) (ctx context.Context, reload <-chan struct{}, stop func()) {
+func signals(parent context.Context, reloads bool) (ctx context.Context, reload <-chan struct{}, stop func()) {
 	ctx, cancel := context.WithCancel(parent)
 	c, asked := make(chan os.Signal, 4), make(chan struct{}, 1)
 	signal.Notify(c, syscall.SIGTERM, syscall.SIGINT)
@@ -24,7 +22,7 @@ func signals(parent context.Context, p config.Preset) (ctx context.Context, relo
 	}
 	signal.Ignore(syscall.SIGPIPE)
 	_, hasTerminal := terminal()
-	mayReload := p&(config.Post|config.Serve) == 0 && !hasTerminal
+	mayReload := reloads && !hasTerminal
 	go func() {
 		for {
 			select {

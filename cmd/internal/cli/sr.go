@@ -1,0 +1,257 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"srpump/pump/config"
+	"srpump/pump/daemon"
+)
+
+// A hostAction is what sr(1) does to all configurations of a host, or to those named.
+type hostAction struct {
+	name string
+	args string // what may follow, for the help
+	help string
+	// flags are options of this action alone, without dashes.
+	flags []string
+	run   func(ctx context.Context, h *hostRun) error
+}
+
+// everything is what most actions of the host may be followed by.
+const everything = "[component[/config] ...]"
+
+// hostActions are the actions of sr(1), in the order of its page.
+func hostActions() []hostAction {
+	return []hostAction{
+		{"start", everything, "start what is enabled and does not run", nil, startHost},
+		{"stop", everything, "stop what runs", nil, onEach((*session).stop)},
+		{"restart", everything, "stop and start", nil, onEach((*session).restart)},
+		{"reload", everything, "have what runs read its configuration again", nil, onRunning((*session).reload)},
+		{"status", everything, "print what runs, and what does not and should", []string{"json"}, statusHost},
+		{"sanity", everything, "start again what was started and died or hangs", nil, onEach((*session).sanity)},
+		{"declare", everything, "make queues and exchanges on the brokers", nil, onEach(actionOf("declare"))},
+		{"setup", everything, "the same, and bind the queues", nil, onEach(actionOf("setup"))},
+		{"dump", everything, "print what is known of each configuration, as JSON", nil, dumpHost},
+	}
+}
+
+// A hostRun is one run of sr(1).
+type hostRun struct {
+	say
+	Process
+	words [][]string      // options of the command line
+	flags map[string]bool // of the action
+	rest  []string        // what the action is for, as typed
+}
+
+// RunHost runs sr(1), and returns its exit status.
+func RunHost(ctx context.Context, proc Process) int {
+	h := &hostRun{say: say{"sr", proc.Stderr}, Process: proc, flags: make(map[string]bool)}
+	args := h.takeFlags(proc.Args)
+	words, rest, err := config.NormalizeArgs(args)
+	switch {
+	case err != nil:
+		return h.misused(err)
+	case given(words, "help"):
+		io.WriteString(proc.Stdout, hostHelp())
+		return ExitOK
+	case given(words, "version"):
+		fmt.Fprintf(proc.Stdout, "sr %s\n", Version)
+		return ExitOK
+	case len(rest) == 0:
+		return h.misused(usagef("no action"))
+	}
+	i := slices.IndexFunc(hostActions(), func(a hostAction) bool { return a.name == rest[0] })
+	if i < 0 {
+		return h.misused(usagef("no action %q", rest[0]))
+	}
+	a := hostActions()[i]
+	for f := range h.flags {
+		if !slices.Contains(a.flags, f) {
+			return h.misused(usagef("%s has no option %q", a.name, f))
+		}
+	}
+	h.words, h.rest = words, rest[1:]
+	err = a.run(ctx, h)
+	if err != nil && !told(err) {
+		h.fail(err)
+	}
+	return status(err)
+}
+
+// takeFlags takes the options out that are of single actions and not in the table of all.
+func (h *hostRun) takeFlags(args []string) []string {
+	var known []string
+	for _, a := range hostActions() {
+		known = append(known, a.flags...)
+	}
+	return slices.DeleteFunc(slices.Clone(args), func(w string) bool {
+		name := strings.TrimLeft(w, "-")
+		if name == w || !slices.Contains(known, name) {
+			return false
+		}
+		h.flags[name] = true
+		return true
+	})
+}
+
+func (h *hostRun) misused(err error) int {
+	h.errorf("%v", err)
+	h.hint("usage: " + HostUsage() + "; sr -h lists the actions")
+	return ExitUsage
+}
+
+// HostUsage is the synopsis of sr(1).
+func HostUsage() string { return "sr [option ...] action [component[/config] ...]" }
+
+func hostHelp() string {
+	var b strings.Builder
+	b.WriteString("sr - all configurations of this host\n\nusage: " + HostUsage() + "\n\nactions:\n")
+	for _, a := range hostActions() {
+		options := ""
+		for _, f := range a.flags {
+			options += " [--" + f + "]"
+		}
+		fmt.Fprintf(&b, "  %-42s %s\n", a.name+options, a.help)
+	}
+	return b.String()
+}
+
+// A place is one configuration of the host.
+type place struct {
+	preset config.Preset
+	daemon.Listed
+}
+
+func (p place) String() string { return p.preset.String() + "/" + p.Name }
+
+// places are the configurations the arguments name, or all, by component and name.
+func (h *hostRun) places() ([]place, error) {
+	var all []place
+	for _, p := range Commands() {
+		if p&(config.Post|config.Serve|config.Audit) != 0 {
+			continue
+		}
+		listed, err := h.session(p, io.Discard).listed()
+		if err != nil {
+			return nil, err
+		}
+		for _, l := range listed {
+			all = append(all, place{p, l})
+		}
+	}
+	if len(h.rest) == 0 {
+		return all, nil
+	}
+	var out []place
+	for _, word := range h.rest {
+		found := slices.DeleteFunc(slices.Clone(all), func(p place) bool { return !p.named(word) })
+		if len(found) == 0 {
+			return nil, usagef("no configuration is named %q", word)
+		}
+		out = append(out, found...)
+	}
+	return out, nil
+}
+
+// named reports whether a word is the component, with sr_ or without, or component/configuration.
+func (p place) named(word string) bool {
+	component, name, one := strings.Cut(strings.TrimPrefix(word, "sr_"), "/")
+	return component == p.preset.String() && (!one || config.ConfigName(name) == p.Name)
+}
+
+func (h *hostRun) session(p config.Preset, out io.Writer) *session {
+	proc := h.Process
+	proc.Stdout, proc.Stderr, proc.TTY, proc.Reload = out, out, nil, nil
+	return &session{say: say{p.Program(), out}, Process: proc, preset: p, words: h.words, parent: new(daemon.Parent)}
+}
+
+// spawnsAtOnce is how many configurations are started or asked at a time: most of it is waiting for brokers.
+const spawnsAtOnce = 8
+
+// each does something with each configuration, several at a time. What one has to say comes in
+// one piece; errors go to standard error. The worst status is returned.
+func (h *hostRun) each(ctx context.Context, places []place, do func(*session, context.Context, target) error) error {
+	var (
+		mu    sync.Mutex
+		work  sync.WaitGroup
+		worst int
+		room  = make(chan struct{}, max(spawnsAtOnce, runtime.NumCPU()))
+	)
+	for _, p := range places {
+		room <- struct{}{}
+		work.Go(func() {
+			defer func() { <-room }()
+			var out, errs bytes.Buffer
+			s := h.session(p.preset, &errs)
+			s.Stdout = &out
+			code := s.perform(ctx, &action{run: func(ctx context.Context, s *session, _ []string) error {
+				return do(s, ctx, s.listedTarget(p.Listed))
+			}}, nil)
+			mu.Lock()
+			defer mu.Unlock()
+			worst = max(worst, code)
+			_, _ = out.WriteTo(h.Stdout)
+			_, _ = errs.WriteTo(h.Stderr)
+		})
+	}
+	work.Wait()
+	if worst != ExitOK {
+		return exitStatus(worst)
+	}
+	return nil
+}
+
+// onEach makes an action of the host of one of a configuration.
+func onEach(do func(*session, context.Context, target) error) func(context.Context, *hostRun) error {
+	return func(ctx context.Context, h *hostRun) error {
+		places, err := h.places()
+		if err != nil {
+			return err
+		}
+		return h.each(ctx, places, do)
+	}
+}
+
+// onRunning leaves out what does not run.
+func onRunning(do func(*session, context.Context, target) error) func(context.Context, *hostRun) error {
+	return onEach(func(s *session, ctx context.Context, t target) error {
+		if _, held, err := daemon.Find(t.st); err == nil && !held {
+			return nil
+		}
+		return do(s, ctx, t)
+	})
+}
+
+// actionOf is the action of the component of a configuration, as if it were typed; disabled
+// ones are left out.
+func actionOf(name string) func(*session, context.Context, target) error {
+	return func(s *session, ctx context.Context, t target) error {
+		a, _ := findAction(s.preset, name)
+		switch {
+		case a == nil || t.disabled || t.gone:
+			return nil
+		case t.bad:
+			return usageError{errSaid}
+		}
+		return a.run(ctx, s, []string{s.cfg.Path})
+	}
+}
+
+// startHost starts what is enabled, and the audit where there is an administrator.
+func startHost(ctx context.Context, h *hostRun) error {
+	if len(h.rest) == 0 {
+		if err := os.MkdirAll(h.Env.ConfigDir(), 0o775); err != nil {
+			return usagef("cannot use the configuration directory: %v", err)
+		}
+	}
+	return onEach((*session).start)(ctx, h)
+}
