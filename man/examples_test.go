@@ -95,8 +95,12 @@ func build(t *testing.T) string {
 	if out, err := exec.Command("go", "build", "-o", program, "../cmd/srpump").CombinedOutput(); err != nil {
 		t.Fatalf("cannot build: %v\n%s", err, out)
 	}
+	names := []string{"sr"}
 	for _, p := range commands() {
-		if err := os.Symlink("srpump", filepath.Join(bin, p.Program())); err != nil {
+		names = append(names, p.Program())
+	}
+	for _, name := range names {
+		if err := os.Symlink("srpump", filepath.Join(bin, name)); err != nil {
 			t.Fatal(err)
 		}
 	}

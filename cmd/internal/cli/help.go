@@ -22,19 +22,19 @@ func describe(p config.Preset) command {
 	case config.Post:
 		return command{"announce files", "sr_post [option ...] [foreground] [config] [path ...]"}
 	case config.Watch:
-		return command{"announce files as they change", "sr_watch [option ...] [foreground] [config] [path ...]"}
+		return command{"announce files as they change", "sr_watch [option ...] [action] [config] [path ...]"}
 	case config.Poll:
-		return command{"announce files as they appear on a server", "sr_poll [option ...] [foreground] [config]"}
+		return command{"announce files as they appear on a server", "sr_poll [option ...] [action] [config]"}
 	case config.Winnow:
-		return command{"pass on each announcement once", "sr_winnow [option ...] [foreground] [config]"}
+		return command{"pass on each announcement once", "sr_winnow [option ...] [action] [config]"}
 	case config.Shovel:
-		return command{"move announcements from one broker to another", "sr_shovel [option ...] [foreground] [config]"}
+		return command{"move announcements from one broker to another", "sr_shovel [option ...] [action] [config]"}
 	case config.Sarra:
-		return command{"fetch announced files and announce the copies", "sr_sarra [option ...] [foreground] [config]"}
+		return command{"fetch announced files and announce the copies", "sr_sarra [option ...] [action] [config]"}
 	case config.Subscribe:
-		return command{"fetch announced files", "sr_subscribe [option ...] [foreground] [config]"}
+		return command{"fetch announced files", "sr_subscribe [option ...] [action] [config]"}
 	case config.Audit:
-		return command{"users, permissions, exchanges and queues of a broker", "sr_audit [option ...] [foreground] [config]"}
+		return command{"users, permissions, exchanges and queues of a broker", "sr_audit [option ...] [action] [config]"}
 	case config.Serve:
 		return command{"serve a directory over HTTP", "sr_serve [option ...] [foreground] [config] [directory]"}
 	}
@@ -48,7 +48,7 @@ func Usage(p config.Preset) string { return describe(p).usage }
 func app(p config.Preset, out io.Writer, action func() error) *ucli.App {
 	d := describe(p)
 	a := &ucli.App{
-		Name: p.Program(), Usage: d.purpose, UsageText: d.usage, Version: Version, Writer: out, ErrWriter: out,
+		Name: p.Program(), Usage: d.purpose, UsageText: d.usage, Description: actionsHelp(p), Version: Version, Writer: out, ErrWriter: out,
 		HideHelpCommand: true, HideHelp: true, HideVersion: true,
 		CustomAppHelpTemplate: helpTemplate, ExitErrHandler: func(*ucli.Context, error) {},
 		Action: func(*ucli.Context) error { return action() },
@@ -59,10 +59,37 @@ func app(p config.Preset, out io.Writer, action func() error) *ucli.App {
 const helpTemplate = `{{.Name}} - {{.Usage}}
 
 usage: {{.UsageText}}
-
+{{.Description}}
 options, here or in a configuration (see sr_options(5)):
 {{range .VisibleFlags}}  {{.}}
 {{end}}`
+
+// actionWords are the actions of a command as its help and its page list them: each with what may
+// follow, and what it does.
+func actionWords(p config.Preset) [][2]string {
+	rows := actions(p)
+	if len(rows) == 0 {
+		return nil
+	}
+	out := [][2]string{{foreground + " [config]", "run it here; the same as without an action"}}
+	for _, a := range rows {
+		out = append(out, [2]string{strings.TrimSpace(a.name + " " + a.args), a.help})
+	}
+	return out
+}
+
+func actionsHelp(p config.Preset) string {
+	rows := actionWords(p)
+	if len(rows) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\nactions:\n")
+	for _, r := range rows {
+		fmt.Fprintf(&b, "  %-42s %s\n", r[0], r[1])
+	}
+	return b.String()
+}
 
 // An optionFlag shows one row of the option table in the help.
 type optionFlag struct {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -43,6 +44,100 @@ func TestSynopsis(t *testing.T) {
 	}
 }
 
+var update = flag.Bool("update", false, "write the Actions of the pages anew")
+
+// The Actions of each page are the rows of the table; -update makes them so.
+func TestActionsInPages(t *testing.T) {
+	for _, p := range Commands() {
+		var rows []string
+		for _, r := range actionWords(p) {
+			rows = append(rows, mdocItem(r[0]), upperFirst(r[1])+".")
+		}
+		checkActions(t, p.Program()+".1", rows)
+	}
+	var rows []string
+	for _, a := range hostActions() {
+		words := a.name
+		for _, f := range a.flags {
+			words += " [--" + f + "]"
+		}
+		rows = append(rows, mdocItem(words+" "+a.args), upperFirst(a.help)+".")
+	}
+	checkActions(t, "sr.1", rows)
+}
+
+// checkActions compares the list of a page's Actions; a command without any has none.
+func checkActions(t *testing.T, page string, rows []string) {
+	t.Helper()
+	if len(rows) == 0 {
+		return
+	}
+	path := "../../../man/" + page
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, ok := strings.Cut(string(data), "\n.Ss Actions\n")
+	section, tail, closed := strings.Cut(rest, ".El\n")
+	before, list, begun := strings.Cut(section, ".Bl -tag -width Ds\n")
+	if !ok || !closed || !begun || strings.Contains(section, "\n.S") {
+		t.Fatalf("%s has no list of Actions", page)
+	}
+	want := strings.Join(rows, "\n") + "\n"
+	if list == want {
+		return
+	}
+	if !*update {
+		t.Errorf("%s: the Actions are not those of the table; go test ./cmd/internal/cli -run TestActionsInPages -update makes them so:\n%s", page, want)
+		return
+	}
+	text := head + "\n.Ss Actions\n" + before + ".Bl -tag -width Ds\n" + want + ".El\n" + tail
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// mdocItem is ".It Cm name Op Ar argument" for a synopsis.
+func mdocItem(words string) string {
+	item := ".It"
+	macro := "Cm"
+	for _, w := range strings.Fields(words) {
+		if w == "...]" || w == "..." {
+			item += " ..."
+			continue
+		}
+		w, optional := strings.CutPrefix(w, "[")
+		if optional {
+			item += " Op"
+			w = strings.TrimSuffix(w, "]")
+		}
+		if name, ok := strings.CutPrefix(w, "-"); ok {
+			item += " Fl " + name
+		} else {
+			item += " " + macro + " " + w
+		}
+		macro = "Ar"
+	}
+	return item
+}
+
+func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// The SYNOPSIS of sr(1) is what sr -h prints.
+func TestHostSynopsis(t *testing.T) {
+	got := "sr"
+	for _, l := range manual(t, "sr.1", "SYNOPSIS")[1:] {
+		optional, words, _ := strings.Cut(l, "Ar ")
+		if optional == ".Op " {
+			words = "[" + words + "]"
+		}
+		got += " " + words
+	}
+	if got != HostUsage() {
+		t.Errorf("the page says %q, the program %q", got, HostUsage())
+	}
+}
+
 // The EXIT STATUS of each page, and of that of all commands, is the table.
 func TestExitStatusTable(t *testing.T) {
 	var want []string
@@ -50,13 +145,13 @@ func TestExitStatusTable(t *testing.T) {
 	for _, n := range slices.Sorted(maps.Keys(statuses)) {
 		want = append(want, fmt.Sprintf(".It %d", n), statuses[n])
 	}
-	pages := []string{"srpump.1"}
+	pages := []string{"srpump.1", "sr.1"}
 	for _, p := range Commands() {
 		pages = append(pages, p.Program()+".1")
 	}
 	for _, page := range pages {
 		lines := manual(t, page, "EXIT STATUS")
-		if got := lines[1 : len(lines)-1]; !slices.Equal(got, want) {
+		if got := lines[slices.Index(lines, ".Bl -tag -width Ds")+1 : len(lines)-1]; !slices.Equal(got, want) {
 			t.Errorf("%s:\n got %q\nwant %q", page, got, want)
 		}
 	}

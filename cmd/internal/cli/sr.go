@@ -26,7 +26,7 @@ type hostAction struct {
 }
 
 // everything is what most actions of the host may be followed by.
-const everything = "[component[/config] ...]"
+const everything = "[configuration ...]"
 
 // hostActions are the actions of sr(1), in the order of its page.
 func hostActions() []hostAction {
@@ -110,7 +110,7 @@ func (h *hostRun) misused(err error) int {
 }
 
 // HostUsage is the synopsis of sr(1).
-func HostUsage() string { return "sr [option ...] action [component[/config] ...]" }
+func HostUsage() string { return "sr [option ...] action [configuration ...]" }
 
 func hostHelp() string {
 	var b strings.Builder

@@ -35,6 +35,8 @@ type flowState struct {
 	StateDir  string           `json:"state_dir"`
 	Log       string           `json:"log,omitempty"`
 	Progress  *daemon.Progress `json:"progress,omitempty"`
+
+	stray bool
 }
 
 // statePartial is a configuration that should run and does not: v02 has it of one of whose
@@ -84,7 +86,9 @@ func (h *hostRun) state(ctx context.Context) (*hostState, error) {
 	for i, p := range places {
 		slots[p.String()] = &all.Configurations[i]
 	}
-	err = h.each(ctx, places, func(s *session, _ context.Context, t target) error {
+	quiet := *h
+	quiet.Stderr = io.Discard // what is wrong with a configuration is told where it is used
+	err = quiet.each(ctx, places, func(s *session, _ context.Context, t target) error {
 		*slots[s.preset.String()+"/"+t.name] = s.flowState(t)
 		return nil
 	})
@@ -103,6 +107,7 @@ func (s *session) flowState(t target) flowState {
 	if s.cfg != nil && !t.gone && !t.disabled {
 		f.Path, f.Log = s.cfg.Path, s.logPath(daemon.Started)
 	}
+	f.stray = l.stranger || l.pid > 0 && (l.gone || l.disabled)
 	switch {
 	case l.stranger:
 		f.Note = "by another program"
@@ -110,6 +115,10 @@ func (s *session) flowState(t target) flowState {
 		f.Note = "its configuration is gone"
 	case l.disabled && l.pid > 0:
 		f.Note = "its configuration is disabled"
+	case t.bad:
+		f.Note = "cannot be used"
+	}
+	switch {
 	case l.state == stateStarting:
 		f.State = stateRunning
 	case l.state == stateStopped && daemon.Wanted(t.st):
@@ -121,7 +130,7 @@ func (s *session) flowState(t target) flowState {
 
 func (a *hostState) add(f *flowState) {
 	switch {
-	case f.Note != "":
+	case f.stray:
 		a.Stray++
 	case f.State == statePartial:
 		a.Missing++
@@ -182,14 +191,13 @@ func (a *hostState) groups() (out [][]flowState) {
 // word is a configuration with its processes, running of expected, and what waits to be tried
 // again.
 func (f flowState) word() string {
-	if f.State == stateStopped || f.State == stateDisabled {
-		return f.Config
+	s := f.Config
+	switch {
+	case f.PID > 0:
+		s += "-i1/1"
+	case f.State == statePartial:
+		s += "-i0/1"
 	}
-	running := 0
-	if f.PID > 0 {
-		running = 1
-	}
-	s := fmt.Sprintf("%s-i%d/1", f.Config, running)
 	if f.Progress != nil && f.Progress.Retries > 0 {
 		s += fmt.Sprintf("-r%d", f.Progress.Retries)
 	}
