@@ -52,13 +52,21 @@ func (p *Poster) Poll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.host.ready()
-	q.run(ctx)
+	if p.cfg.Values.Bool("reset") {
+		err = q.forgetAll()
+	}
+	if err == nil {
+		p.host.ready()
+		q.run(ctx)
+	}
 	flush, done := lingering(ctx, stopTime)
 	defer done()
 	closed := stop(flush)
 	if p.fatal != nil {
 		return p.fatal
+	}
+	if err != nil {
+		return err
 	}
 	if ctx.Err() != nil && closed != nil {
 		// What is not confirmed is not remembered either: the next start announces it.

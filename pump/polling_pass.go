@@ -81,12 +81,11 @@ func (t *tour) tree(ctx context.Context, root string, rules *Rules) {
 		if t.seen[at.dir] {
 			continue
 		}
-		if t.pages++; t.pages > maxPolled || at.depth > maxDepth {
-			t.broken, t.whole = true, false
-			t.host.Log.Warn("not all directories listed", "directory", at.dir, "listed", t.pages-1, "depth", at.depth,
-				"hint", "too many or too deep, perhaps a circle: name the ones wanted with directory lines")
-			return
+		if t.pages >= maxPolled || at.depth > maxDepth {
+			t.circle(at)
+			continue
 		}
+		t.pages++
 		t.seen[at.dir] = true
 		for _, sub := range t.directory(ctx, at.dir, rules) {
 			if below := path.Join(at.dir, sub); !t.own[below] {
@@ -95,6 +94,16 @@ func (t *tour) tree(ctx context.Context, root string, rules *Rules) {
 		}
 		t.whole = !t.broken
 	}
+}
+
+// circle says once that there is no end to the directories.
+func (t *tour) circle(at stop) {
+	t.whole = false
+	if !t.broken {
+		t.host.Log.Warn("not all directories listed", "directory", at.dir, "listed", t.pages, "depth", at.depth,
+			"hint", "too many or too deep, perhaps a circle: name the ones wanted with directory lines")
+	}
+	t.broken = true
 }
 
 // directory lists one directory, announces what is new in it and remembers it. It returns
@@ -162,8 +171,11 @@ func (t *tour) look(ctx context.Context, dir string, old listing, rules *Rules) 
 			return nil
 		}
 		was, known := old.files[e.Name]
-		if !choice.Accept || !known && !t.eligible(e, at) {
-			t.Counters.Rejected.Add(1)
+		if !choice.Accept {
+			t.rejected(path.Join(dir, e.Name), choice)
+			return nil
+		}
+		if !known && !t.eligible(e, at) {
 			return nil
 		}
 		now.file(t.judge(e, was, known, at), choice)
@@ -173,6 +185,13 @@ func (t *tour) look(ctx context.Context, dir string, old listing, rules *Rules) 
 		t.host.Log.Debug("listing has more than names", "directory", dir, "unknown", skipped.Unknown, "refused", skipped.Refused, "first", skipped.First)
 	}
 	return now, err
+}
+
+func (t *tour) rejected(at string, c Choice) {
+	t.Counters.Rejected.Add(1)
+	if t.cfg.Values.Bool("log_reject") {
+		t.host.Log.Info("rejected", "path", at, "rule", c.Line)
+	}
 }
 
 // eligible leaves what is too old or young, what may not be read, and links whose end cannot

@@ -178,7 +178,7 @@ func (q *poller) prune(seen map[string]bool) {
 	for dir := range seen {
 		kept[q.listingPath(dir)] = true
 	}
-	files, err := filepath.Glob(filepath.Join(q.cfg.State().Dir(), "ls_*"))
+	files, err := q.listings()
 	for _, f := range files {
 		info, serr := os.Stat(f)
 		if kept[f] || serr != nil || q.host.Now().Sub(info.ModTime()) <= q.oldest {
@@ -189,4 +189,31 @@ func (q *poller) prune(seen map[string]bool) {
 	if err != nil {
 		q.host.Log.Warn("old listings not removed", "error", err)
 	}
+}
+
+// listings are the files of all directories remembered.
+func (q *poller) listings() ([]string, error) {
+	entries, err := os.ReadDir(q.cfg.State().Dir())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	var out []string
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "ls_") {
+			out = append(out, filepath.Join(q.cfg.State().Dir(), e.Name()))
+		}
+	}
+	return out, err
+}
+
+// forgetAll forgets every directory, so that all that is there is new.
+func (q *poller) forgetAll() error {
+	files, err := q.listings()
+	for _, f := range files {
+		err = errors.Join(err, os.Remove(f))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot reset: %w", err)
+	}
+	return nil
 }

@@ -367,3 +367,53 @@ func TestPollVIP(t *testing.T) {
 	h.write("src/g", "x")
 	h.expect("in charge", h.polled(append(args, "127.0.0.1")...), "g")
 }
+
+// Links that lead in circles end a pass, and hide nothing that lies beside them.
+func TestPollCircle(t *testing.T) {
+	h := newHouse(t)
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/a/") {
+			io.WriteString(w, `<a href="f">f</a>`)
+			return
+		}
+		io.WriteString(w, `<a href="a/">a</a> <a href="z/">z</a>`)
+	}))
+	t.Cleanup(web.Close)
+	if got := h.polled("-destination", web.URL, "-accept", ".*"); !slices.Contains(got, "a/f") {
+		t.Errorf("announced %d, not a/f", len(got))
+	}
+	if n := strings.Count(h.log.String(), `msg="not all directories listed"`); n != 1 {
+		t.Errorf("said %d times", n)
+	}
+}
+
+// With reset everything is announced again.
+func TestPollReset(t *testing.T) {
+	h := newHouse(t)
+	h.write("src/f", "x")
+	args := []string{"-destination", "file:" + h.dir + "/src", "-post_base_url", "http://h.example/", "-accept", ".*"}
+	h.expect("at first", h.polled(args...), "f")
+	h.expect("again", h.polled(args...))
+	h.expect("reset", h.polled(append(args, "-reset")...), "f")
+}
+
+// A page that is cut short is an outage: nothing of the directory is taken for removed.
+func TestPollCut(t *testing.T) {
+	h := newHouse(t)
+	var cut atomic.Bool
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		const page = `<pre><a href="f">f</a> 2026-11-21 09:00 5` + "\n" + `<a href="g">g</a> 2026-11-21 09:00 5</pre>`
+		w.Header().Set("Content-Length", fmt.Sprint(len(page)))
+		io.WriteString(w, page[:len(page)/2])
+		if !cut.Load() {
+			io.WriteString(w, page[len(page)/2:])
+		}
+	}))
+	t.Cleanup(web.Close)
+	args := []string{"-destination", web.URL, "-accept", ".*", "-file_time_limit", "0", "-suppress_duplicates", "off"}
+	h.expect("at first", h.polled(args...), "f", "g")
+	cut.Store(true)
+	h.expect("cut", h.polled(args...))
+	cut.Store(false)
+	h.expect("then", h.polled(args...))
+}

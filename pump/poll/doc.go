@@ -93,7 +93,7 @@ func (o Options) zone() *time.Location {
 var ErrTooMany = errors.New("too many names in one directory")
 
 // MaxEntries bounds the names of one directory.
-const MaxEntries = 2_000_000
+const MaxEntries = 1_000_000
 
 // maxName is the longest name of the file systems we know, in bytes.
 const maxName = 255
