@@ -35,6 +35,10 @@ func rows() []row {
 		{"subscribe-disk", subscribeDisk},
 		{"one-gib", oneGiB},
 		{"walk-million", walkMillion},
+		{"shovel", shovelRow},
+		{"sr-status", statusRow},
+		{"sr-start", startRow},
+		{"idle", idleRow},
 	}
 }
 
