@@ -1,6 +1,8 @@
 package man
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -159,7 +161,8 @@ func who(set config.Preset) string {
 	return strings.Join(names, ", ")
 }
 
-// The configurations of the tutorial can be used as they are: no problem is reported.
+// The configurations of the examples can be used as they are, with the default.conf beside
+// their components: no problem is reported.
 func TestExamplesLoad(t *testing.T) {
 	files, err := filepath.Glob("../examples/*/*/*.conf")
 	if err != nil || len(files) < 5 {
@@ -177,6 +180,9 @@ func TestExamplesLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		home := t.TempDir()
+		if err := withDefaults(home, filepath.Join(filepath.Dir(f), "../default.conf")); err != nil {
+			t.Fatal(err)
+		}
 		env := config.Env{Home: home, Cwd: home, Hostname: "pump.example", RandID: "0000"}
 		_, problems := config.Load(config.Request{Env: env, Preset: config.Presets()[i], ConfigArg: path,
 			Args: [][]string{{"unknown_options", "error"}}})
@@ -184,4 +190,20 @@ func TestExamplesLoad(t *testing.T) {
 			t.Errorf("%s", p)
 		}
 	}
+}
+
+// withDefaults puts a default.conf, if there is one, into a home.
+func withDefaults(home, file string) error {
+	text, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	dir := filepath.Join(home, ".config/sarra")
+	if err == nil {
+		err = os.MkdirAll(dir, 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "default.conf"), text, 0o600)
+	}
+	return err
 }

@@ -35,7 +35,7 @@ func placementRows() []Option {
 			Help: "permissions of new directories"},
 		{Name: "directory", Kind: KindString, Arg: "directory", Late: true,
 			Per: []Override{{Sarra, ""}}, Fixed: true,
-			Section: SectionPlacement, For: fetchers | Poll,
+			Section: SectionPlacement, For: fetchers | Poll | Serve,
 			Help: "where the rules below place files; where the command was started by default"},
 		{Name: "filename", Kind: KindString, Arg: "keyword", Late: true,
 			Section: SectionPlacement, For: fetchers | Poll,

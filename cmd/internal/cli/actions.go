@@ -26,7 +26,7 @@ const foreground = "foreground"
 // Actions are all actions of a command, in the order of the manual.
 func actions(p config.Preset) []action {
 	if p == config.Serve {
-		return nil
+		return slices.Concat(processActions(p), fileActions(p)) // it has no broker
 	}
 	return slices.Concat(processActions(p), explainActions(p), fileActions(p), topologyActions(p))
 }

@@ -98,7 +98,7 @@ func multiCall(args []string, stdout, stderr io.Writer) int {
 const gcPercent = 300
 
 func run(p config.Preset, args []string) int {
-	return inProcess(p.Program(), args, p&(config.Post|config.Serve) == 0, func(ctx context.Context, proc Process) int { return Run(ctx, p, proc) })
+	return inProcess(p.Program(), args, p != config.Post, func(ctx context.Context, proc Process) int { return Run(ctx, p, proc) })
 }
 
 // hostCommand is the command for the whole host; it has no component.

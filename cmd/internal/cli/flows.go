@@ -67,6 +67,9 @@ func (s *session) newWorker() (worker, error) {
 	case config.Audit:
 		return &auditing{s: s}, nil
 	}
+	if s.preset == config.Serve {
+		return s.newServing()
+	}
 	if s.preset == config.Poll {
 		p, err := pump.NewPoster(s.cfg, s.host())
 		if err == nil {

@@ -92,8 +92,6 @@ func (s *session) act(ctx context.Context) int {
 	switch s.preset {
 	case config.Post:
 		err = s.post(ctx)
-	case config.Serve:
-		err = s.serve(ctx)
 	case config.Audit:
 		err = s.audit(ctx)
 	default:
