@@ -48,12 +48,13 @@ type Flow struct {
 
 	opened atomic.Pointer[retry.Queue] // retries, for who asks from outside
 
-	slots  chan struct{} // one for each announcement on its way
-	jobs   jobSet
-	hints  hints
-	joined sync.Map // srcpaths found to be prefixes
-	fatal  error
-	abort  context.CancelFunc
+	slots   chan struct{} // one for each announcement on its way
+	jobs    jobSet
+	hints   hints
+	nothing nothing
+	joined  sync.Map // srcpaths found to be prefixes
+	fatal   error
+	abort   context.CancelFunc
 }
 
 // A plan is the configuration of a flow, read and checked.

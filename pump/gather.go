@@ -66,6 +66,7 @@ func (f *Flow) admit(ctx context.Context, j *job) {
 	}
 	if !j.choice.Accept || f.plan.files && !f.events[kindOf(j.a)] {
 		f.Counters.Rejected.Add(1)
+		f.nothing.reject(j.choice.Line)
 		if f.cfg.Values.Bool("log_reject") {
 			f.host.Log.Info("rejected", "path", j.a.Path, "rule", j.choice.Line)
 		}

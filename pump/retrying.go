@@ -249,9 +249,11 @@ func (f *Flow) heartbeat(ctx context.Context) {
 	}
 	tick := time.NewTicker(max(every, time.Second))
 	defer tick.Stop()
+	f.wonder()
 	for {
 		select {
 		case <-tick.C:
+			f.wonder()
 			n := &f.Counters
 			f.host.Log.Info("heartbeat", "received", n.Received.Load(), "fetched", n.Fetched.Load(), "announced", n.Announced.Load(),
 				"winnowed", n.Winnowed.Load(), "rejected", n.Rejected.Load(), "retries", f.retries.Len(), "given_up", n.GivenUp.Load())

@@ -9,6 +9,7 @@ import (
 
 	"srpump/pump"
 	"srpump/pump/config"
+	"srpump/pump/daemon"
 )
 
 // topologyActions declare and delete what the broker holds for a configuration.
@@ -103,6 +104,9 @@ func (s *session) cleanup(ctx context.Context, args []string) error {
 				return err
 			}
 			defer release()
+			if pid, found := daemon.Stranger(s.cfg.State()); found {
+				return s.strange(pid)
+			}
 		}
 		return pump.Cleanup(ctx, s.cfg, s.host())
 	})
