@@ -6,6 +6,7 @@
 //	Topic         the words an exchange routes by, made from the path
 //	Fingerprint   the header "sum": a method and a value
 //	Timestamp     when it was first announced; kept by every hop
+//	Report        what became of an announcement at one consumer
 //	Retrieval     where to fetch it and what it wants to be called
 //
 // The wire format is in v02.go: decoded leniently, for the living peers differ,
@@ -23,6 +24,8 @@ type Announcement struct {
 	Path  string          // relpath, decoded: slashes, any character but NUL
 	Sum   Fingerprint     // zero when the header is missing
 	Block partition.Block // Method is 0 when the header "parts" is missing
+	// Report makes it a report of what became of the file; nil in announcements of files.
+	Report *Report
 	// Exchange is what it came through, set by who wants it remembered; it is not part of
 	// the message.
 	Exchange string

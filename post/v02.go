@@ -37,12 +37,19 @@ const (
 // takes over headers. Errors wrap ErrMalformed.
 func DecodeV02(topic string, headers map[string]any, body []byte) (*Announcement, error) {
 	malformed := func(err error) (*Announcement, error) { return nil, fmt.Errorf("%w: %w", ErrMalformed, err) }
-	stamp, base, rel, err := firstLine(body)
+	line, err := firstLine(body)
 	if err != nil {
 		return malformed(err)
 	}
-	a := &Announcement{Topic: topic, Base: base, Headers: headers}
-	if a.Time, err = ParseTimestamp(stamp); err != nil {
+	a := &Announcement{Topic: topic, Base: line[1], Headers: headers}
+	rel := line[2]
+	if IsReportTopic(topic) {
+		a.Report = new(Report)
+		if rel, *a.Report, err = parseReport(line); err != nil {
+			return malformed(err)
+		}
+	}
+	if a.Time, err = ParseTimestamp(line[0]); err != nil {
 		return malformed(err)
 	}
 	if a.Path = pathFrom(rel, a.Header(HeaderExactPath)); strings.IndexByte(a.Path, 0) >= 0 {
@@ -58,22 +65,22 @@ func DecodeV02(topic string, headers map[string]any, body []byte) (*Announcement
 	return a, nil
 }
 
-// firstLine splits the first line into its three fields: date stamp, srcpath, relpath.
-func firstLine(body []byte) (stamp, base, rel string, err error) {
+// firstLine splits the first line into its fields: date stamp, srcpath, relpath, and what follows.
+func firstLine(body []byte) ([]string, error) {
 	if i := bytes.IndexByte(body, '\n'); i >= 0 {
 		body = body[:i]
 	}
 	if len(body) > maxLine {
-		return "", "", "", fmt.Errorf("first line of %d bytes", len(body))
+		return nil, fmt.Errorf("first line of %d bytes", len(body))
 	}
 	if !utf8.Valid(body) {
-		return "", "", "", fmt.Errorf("first line %.60q is not UTF-8", body)
+		return nil, fmt.Errorf("first line %.60q is not UTF-8", body)
 	}
 	f := strings.FieldsFunc(string(body), func(r rune) bool { return r == ' ' || r == '\t' || r == '\r' })
 	if len(f) < 3 {
-		return "", "", "", fmt.Errorf("first line %.60q has %d of 3 fields", body, len(f))
+		return nil, fmt.Errorf("first line %.60q has %d of 3 fields", body, len(f))
 	}
-	return f[0], f[1], f[2], nil
+	return f, nil
 }
 
 func (a *Announcement) takeSum() (err error) {
@@ -137,6 +144,9 @@ func (a *Announcement) line() []byte {
 	b := make([]byte, 0, len(stamp)+len(base)+len(rel)+4)
 	b = append(append(b, stamp...), ' ')
 	b = append(append(b, base...), ' ')
-	b = append(append(b, rel...), ' ', '\n')
-	return b
+	b = append(append(b, rel...), ' ')
+	if a.Report != nil {
+		b = append(append(b, a.Report.String()...), ' ')
+	}
+	return append(b, '\n')
 }

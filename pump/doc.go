@@ -27,6 +27,7 @@ type Host struct {
 	Stdout   io.Writer
 	Cwd      string // absolute; relative directories are below it
 	Database string // path of the local broker when no other is named
+	Hostname string // in reports
 	Version  string
 	Now      func() time.Time
 	// Ready, where set, is called when everything is open and what is announced comes in, or

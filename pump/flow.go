@@ -36,6 +36,7 @@ type Flow struct {
 	in, out  broker.Conn
 	consumer broker.Consumer
 	announce *announcer // nil when nothing is posted
+	reports  *reporter  // nil when nobody is told what became of an announcement
 	cache    *winnow.Cache
 	retries  *retry.Queue
 	order    *order
@@ -164,6 +165,9 @@ func (f *Flow) stop() {
 	}
 	if f.finish != nil {
 		f.finish.close()
+	}
+	if f.reports != nil {
+		f.reports.close(short)
 	}
 	f.close()
 }

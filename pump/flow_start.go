@@ -44,6 +44,7 @@ func (f *Flow) start(ctx context.Context) error {
 		}
 		f.announce.patient = !f.plan.ephemeral
 	}
+	f.openReports(ctx)
 	return f.consume(ctx)
 }
 

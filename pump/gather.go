@@ -49,6 +49,7 @@ func (f *Flow) take(ctx context.Context, d *broker.Delivery) {
 	f.jobs.add(j)
 	if err != nil {
 		f.Counters.Malformed.Add(1)
+		f.reportMalformed(j, d.Key, err)
 		f.host.Log.Error("malformed announcement kept aside", "topic", d.Key, "error", err, "file", f.DeadLetters())
 		f.setAside(j, post.Message{Topic: d.Key, Headers: d.Headers, Body: d.Body}, err.Error())
 		return
@@ -191,6 +192,7 @@ func (f *Flow) unpark(ctx context.Context, j *job, promoted bool) {
 func (f *Flow) winnowed(j *job) {
 	f.Counters.Winnowed.Add(1)
 	f.host.Log.Debug("winnowed", "path", j.a.Path, "sum", j.a.Sum)
+	f.report(j, codeNotModified, "Not modified1")
 	f.end(j, dropped)
 }
 

@@ -77,6 +77,7 @@ func (f *Flow) send(ctx context.Context, j *job, a *post.Announcement) {
 func (f *Flow) confirmed(j *job, err error) {
 	switch {
 	case err == nil:
+		f.report(j, codeDone, "Published")
 		f.end(j, done)
 	case errors.Is(err, broker.ErrClosed):
 	case errors.Is(err, broker.ErrMessage), errors.Is(err, broker.ErrPrecondition):

@@ -24,6 +24,7 @@ func (f *Flow) failed(ctx context.Context, j *job, err error) {
 		f.giveUp(j, err)
 		return
 	}
+	f.reportFailed(j)
 	gone, werr := f.putBack(j, class, err)
 	switch {
 	case werr != nil:
@@ -79,6 +80,7 @@ func (f *Flow) unwritten(ctx context.Context, j *job, err error) {
 // giveUp keeps aside what can never be done.
 func (f *Flow) giveUp(j *job, err error) {
 	f.Counters.GivenUp.Add(1)
+	f.report(j, codeGivenUp, "Unable to process")
 	f.host.Log.Error("given up", "path", j.a.Path, "topic", j.a.Topic, "error", err, "file", f.DeadLetters())
 	m, encErr := post.EncodeV02(j.a)
 	if encErr != nil {

@@ -195,6 +195,7 @@ func (f *Flow) installed(ctx context.Context, j *job, what string, err error) {
 		f.Counters.Bytes.Add(j.block.Length())
 	}
 	f.host.Log.Info(what, "path", j.at.Full(), "bytes", j.block.Length(), "url", j.url(), "sum", j.sum)
+	f.reportInstalled(j, what)
 	f.repost(ctx, j)
 }
 
@@ -205,6 +206,7 @@ func (f *Flow) unchanged(ctx context.Context, j *job) {
 	f.order.note(j.at.Full(), f.believed(j.a.Time))
 	f.Counters.Unchanged.Add(1)
 	f.host.Log.Info("unchanged", "path", j.at.Full(), "sum", j.a.Sum)
+	f.report(j, codeNotModified, "not modified3")
 	j.sum, j.block = j.a.Sum, j.a.Block
 	if j.again {
 		f.repost(ctx, j)

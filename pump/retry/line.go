@@ -42,16 +42,21 @@ func idOf(a *post.Announcement) id {
 	if a.HasBlock() {
 		parts = a.Block.String()
 	}
-	s := sha256.Sum256([]byte(a.Base + "\x00" + a.Path + "\x00" + a.Sum.String() + "\x00" + parts + exchangePart(a)))
+	s := sha256.Sum256([]byte(a.Base + "\x00" + a.Path + "\x00" + a.Sum.String() + "\x00" + parts + other(a)))
 	return id(s[:16])
 }
 
-// exchangePart is empty where no exchange is remembered, as in the lines of other tools.
-func exchangePart(a *post.Announcement) string {
-	if a.Exchange == "" {
-		return ""
+// other is empty for an announcement of a file of which no exchange is remembered, as the lines
+// of other tools hold. Reports of one file differ in what they say.
+func other(a *post.Announcement) string {
+	s := ""
+	if a.Exchange != "" {
+		s = "\x00" + a.Exchange
 	}
-	return "\x00" + a.Exchange
+	if a.Report != nil {
+		s += "\x00" + a.Report.String() + "\x00" + a.Header(post.HeaderMessage)
+	}
+	return s
 }
 
 // state is the bookkeeping of one entry, times as on the wire.
@@ -79,7 +84,10 @@ func encodeLine(a *post.Announcement, s *state) ([]byte, error) {
 
 // encodeDone writes the line that ends an entry.
 func encodeDone(a *post.Announcement) ([]byte, error) {
-	short := post.Announcement{Topic: a.Topic, Time: a.Time, Base: a.Base, Path: a.Path, Sum: a.Sum, Block: a.Block, Exchange: a.Exchange}
+	short := post.Announcement{Topic: a.Topic, Time: a.Time, Base: a.Base, Path: a.Path, Sum: a.Sum, Block: a.Block, Exchange: a.Exchange, Report: a.Report}
+	if a.Report != nil {
+		short.SetHeader(post.HeaderMessage, a.Header(post.HeaderMessage))
+	}
 	m, err := wire(&short)
 	if err != nil {
 		return nil, err

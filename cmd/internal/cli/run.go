@@ -106,7 +106,7 @@ func (s *session) act(ctx context.Context) int {
 // host is what a flow gets of this process.
 func (s *session) host() *pump.Host {
 	return &pump.Host{
-		Log: s.log, Stdin: s.Stdin, Stdout: s.Stdout, Cwd: s.Env.Cwd, Version: Version, Now: time.Now,
+		Log: s.log, Stdin: s.Stdin, Stdout: s.Stdout, Cwd: s.Env.Cwd, Version: Version, Hostname: s.Env.Hostname, Now: time.Now,
 		Database: filepath.Join(s.cfg.StateRoot, "pump.db"),
 		Ready:    func() { s.pulse.ready() }, Away: func(why error) { s.pulse.away(why) },
 	}
