@@ -9,7 +9,7 @@ import (
 )
 
 // A Report is what became of an announcement at one consumer: the four fields that follow
-// relpath on the first line of a report (sr_post(7), REPORTS). Its text is the header
+// relpath on the first line of a report (sr_post(7), THE REPORT). Its text is the header
 // "message".
 type Report struct {
 	Code    int           // 201 and its like, in the manner of HTTP

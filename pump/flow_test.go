@@ -68,7 +68,7 @@ func newHouse(t *testing.T) *house {
 }
 
 func (h *house) host() *Host {
-	return &Host{Log: slog.New(slog.NewTextHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug})), Cwd: h.dir, Database: h.db, Version: "test", Now: time.Now}
+	return &Host{Log: slog.New(slog.NewTextHandler(&h.log, &slog.HandlerOptions{Level: slog.LevelDebug})), Cwd: h.dir, Database: h.db, Version: "test", Hostname: "test.host", Now: time.Now}
 }
 
 func (h *house) config(p config.Preset, args ...string) *config.Config {

@@ -13,7 +13,7 @@ import (
 )
 
 // A reporter publishes what became of announcements to the broker they came from
-// (sr_subscribe(1), REPORTS). Reports are best effort: nothing waits for them, and what cannot
+// (sr_post(7), THE REPORT). Reports are best effort: nothing waits for them, and what cannot
 // be published is dropped and counted.
 type reporter struct {
 	exchange   string

@@ -2,6 +2,8 @@ package pump
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"strings"
 
 	"srpump/post"
@@ -9,7 +11,7 @@ import (
 	"srpump/pump/config"
 )
 
-// The codes of reports (sr_post(7), REPORTS).
+// The codes of reports (sr_post(7), THE REPORT).
 const (
 	codeDone        = 201
 	codeChanged     = 203
@@ -81,4 +83,19 @@ func (f *Flow) reportFailed(j *job) {
 	default:
 		f.report(j, codeNotFetched, scheme+" download failed")
 	}
+}
+
+// errNoReport is an announcement of a file where reports are read.
+var errNoReport = errors.New("not a report")
+
+// showReport prints a report (sr_report(1)); what is none goes no further.
+func (f *Flow) showReport(j *job) bool {
+	r := j.a.Report
+	if r == nil {
+		f.giveUp(j, errNoReport)
+		return false
+	}
+	f.host.Log.Info("report", "code", r.Code, "text", j.a.Header(post.HeaderMessage), "path", j.a.Path, "url", j.a.Base, "host", r.Host, "user", r.User,
+		"elapsed", fmt.Sprintf("%.6f", r.Elapsed.Seconds()), "source", j.a.Header(post.HeaderSource), "announced", j.a.Time)
+	return true
 }

@@ -7,6 +7,7 @@ import (
 
 	"srpump/post"
 	"srpump/pump/broker"
+	"srpump/pump/config"
 )
 
 // repost announces the copy, where the flow posts (step 3 of the order of durability).
@@ -35,6 +36,9 @@ func relativeTo(dir, path string) string {
 
 // forward passes an announcement on, unchanged but for what routing needs.
 func (f *Flow) forward(ctx context.Context, j *job) {
+	if f.cfg.Preset == config.Report && !f.showReport(j) {
+		return
+	}
 	if f.announce == nil {
 		f.end(j, done)
 		return
@@ -53,13 +57,9 @@ func (f *Flow) send(ctx context.Context, j *job, a *post.Announcement) {
 			a.SetHeader(name, value)
 		}
 	}
-	v := f.cfg.Values
-	fill(post.HeaderSource, v.String("source"))
-	fill(post.HeaderSource, f.plan.from.user)
-	fill(post.HeaderFromCluster, v.String("cluster"))
-	fill(post.HeaderFromCluster, f.plan.from.host())
-	fill(post.HeaderToClusters, strings.Join(v.List("to"), ","))
-	fill(post.HeaderToClusters, f.plan.to.host())
+	if a.Report == nil { // who reports is not where the file comes from
+		f.fillOrigin(fill)
+	}
 	for k, value := range f.plan.headers {
 		fill(k, value)
 	}
@@ -70,6 +70,17 @@ func (f *Flow) send(ctx context.Context, j *job, a *post.Announcement) {
 	if err != nil && ctx.Err() == nil && !errors.Is(err, broker.ErrClosed) {
 		f.giveUp(j, err)
 	}
+}
+
+// fillOrigin gives the headers that say where an announcement comes from and where it goes.
+func (f *Flow) fillOrigin(fill func(name, value string)) {
+	v := f.cfg.Values
+	fill(post.HeaderSource, v.String("source"))
+	fill(post.HeaderSource, f.plan.from.user)
+	fill(post.HeaderFromCluster, v.String("cluster"))
+	fill(post.HeaderFromCluster, f.plan.from.host())
+	fill(post.HeaderToClusters, strings.Join(v.List("to"), ","))
+	fill(post.HeaderToClusters, f.plan.to.host())
 }
 
 // confirmed: the broker has the new announcement. What it did not take is

@@ -44,18 +44,30 @@ func (r route) String() string { return fmt.Sprint(r.exchanges()) }
 // newRoute settles where a flow or a poster publishes: as configured, the exchange received
 // from (sr_shovel), xs_<user> for posters, and the shared one of a local broker.
 func newRoute(c *config.Config, from, to endpoint) (route, error) {
-	if received := boundExchanges(c); c.Preset == config.Shovel && c.Values.String("post_exchange") == "" && !from.isPipe() && len(received) > 0 {
+	if received := boundExchanges(c, from); c.Preset == config.Shovel && c.Values.String("post_exchange") == "" && !from.isPipe() && len(received) > 0 {
 		return route{received: received}, nil
 	}
 	x, err := postExchange(c, to)
 	return route{exchange: x}, err
 }
 
+// sourceExchange is the exchange of a binding: with exchange_suffix that of the user of the
+// broker, and without a word of the configuration, for reports, where those go by default.
+func sourceExchange(c *config.Config, from endpoint, b config.Binding) string {
+	switch suffix := c.Values.String("exchange_suffix"); {
+	case suffix != "" && from.user != "":
+		return "xs_" + from.user + "_" + suffix
+	case c.Preset == config.Report && !c.Values.Set("exchange"):
+		return reportExchange(c, from)
+	}
+	return b.Exchange
+}
+
 // boundExchanges are those the queue of a flow is bound to.
-func boundExchanges(c *config.Config) (out []string) {
+func boundExchanges(c *config.Config, from endpoint) (out []string) {
 	for _, b := range c.Bindings {
-		if !slices.Contains(out, b.Exchange) {
-			out = append(out, b.Exchange)
+		if x := sourceExchange(c, from, b); !slices.Contains(out, x) {
+			out = append(out, x)
 		}
 	}
 	return out
@@ -66,7 +78,7 @@ func (p *plan) refuseLoop(c *config.Config) error {
 	if p.from.isPipe() || p.to.isPipe() || !p.from.same(p.to) || c.Values.Bool("allow_loop") {
 		return nil
 	}
-	for _, x := range boundExchanges(c) {
+	for _, x := range boundExchanges(c, p.from) {
 		if slices.Contains(p.route.exchanges(), x) {
 			return &broker.Error{Op: "post to", Object: x, Kind: errLoop,
 				Hint: "set exchange and post_exchange to different ones, or allow_loop on if the topics keep them apart"}

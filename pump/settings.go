@@ -20,11 +20,13 @@ import (
 // localExchange is the one everybody on a local broker shares, for it has no users.
 const localExchange = "xpublic"
 
-// postExchange is where announcements go: as configured, xs_<user> for posters, and the
-// shared one of a local broker.
+// postExchange is where announcements go: as configured, with post_exchange_suffix that of the
+// user of the broker, xs_<user> for posters, and the shared one of a local broker.
 func postExchange(c *config.Config, e endpoint) (string, error) {
-	x := c.Values.String("post_exchange")
+	x, suffix := c.Values.String("post_exchange"), c.Values.String("post_exchange_suffix")
 	switch {
+	case suffix != "" && e.user != "":
+		return "xs_" + e.user + "_" + suffix, nil
 	case x != "":
 		return x, nil
 	case e.isPipe(), e.isLocal():

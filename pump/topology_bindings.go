@@ -30,7 +30,7 @@ type boundExchange struct {
 func (q *inlet) wanted() []boundExchange {
 	var out []boundExchange
 	for _, b := range q.cfg.Bindings {
-		x := b.Exchange
+		x := sourceExchange(q.cfg, q.from, b)
 		if q.shard != whole {
 			x += fmt.Sprintf("%02d", q.shard)
 		}
