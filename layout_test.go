@@ -31,9 +31,10 @@ var mayImport = map[string][]string{
 	"pump/retry":             {"partition", "post"},
 	"pump/poll":              {"pump/transfer"},
 	"pump/daemon":            {"pump/config"},
+	"pump/adopt":             {"partition", "post", "winnow", "pump/config", "pump/daemon", "pump/retry"},
 	"pump": {"partition", "post", "post/watch", "winnow", "pump/config", "pump/broker", "pump/broker/amqp", "pump/broker/sqlite",
 		"pump/broker/pipe", "pump/transfer", "pump/fetch", "pump/retry", "pump/poll"},
-	"cmd/internal/cli": {"pump", "pump/audit", "pump/manage", "pump/config", "pump/broker", "pump/daemon", "pump/serve", "winnow", "pump/retry"},
+	"cmd/internal/cli": {"pump", "pump/adopt", "pump/audit", "pump/manage", "pump/config", "pump/broker", "pump/daemon", "pump/serve", "winnow", "pump/retry"},
 }
 
 // Rooms that are for tests; anybody's tests may use them, nobody's program.
