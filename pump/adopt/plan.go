@@ -44,7 +44,11 @@ func configuration(cfg *config.Config, problems []config.Problem) []Item {
 		if p.Severity == config.Error {
 			v = Refused
 		}
-		items = append(items, Item{Path: cfg.Path, Verdict: v, Text: strings.TrimSuffix(p.String()+"; "+p.Hint, "; ")})
+		text := p.String()
+		if p.File == cfg.Path && p.Line > 0 {
+			text = fmt.Sprintf("line %d: %s", p.Line, p.Text)
+		}
+		items = append(items, Item{Path: cfg.Path, Verdict: v, Text: strings.TrimSuffix(text+"; "+p.Hint, "; ")})
 	}
 	if names := cfg.NoEffect(); len(names) > 0 {
 		items = append(items, Item{Path: cfg.Path, Verdict: Changes, Text: "without effect: " + strings.Join(names, ", ")})

@@ -40,6 +40,7 @@ func hostActions() []hostAction {
 		{"declare", everything, "make queues and exchanges on the brokers", nil, onEach(actionOf("declare"))},
 		{"setup", everything, "the same, and bind the queues", nil, onEach(actionOf("setup"))},
 		{"dump", everything, "print what is known of each configuration, as JSON", nil, dumpHost},
+		{"adopt", "", "say what becomes of the files of a v02 host, and do it", []string{"dry-run", "go"}, adoptHost},
 	}
 }
 
