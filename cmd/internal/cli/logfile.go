@@ -9,7 +9,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"srpump/pump/config"
 	"srpump/pump/daemon"
 )
 
@@ -41,7 +40,8 @@ func (s *session) openLog() (io.Writer, func(), error) {
 		return s.Stderr, func() {}, nil
 	}
 	v := s.cfg.Values
-	o := daemon.LogOptions{Path: path, Mode: fs.FileMode(chmodLog(v)), Every: 24 * time.Hour, Keep: 5, Now: time.Now, Fallback: s.Stderr}
+	o := daemon.LogOptions{Path: path, Mode: fs.FileMode(v.Octal("chmod_log")), Every: v.Duration("logrotate_interval"),
+		Keep: v.Int("logrotate"), Now: time.Now, Fallback: s.Stderr}
 	if s.instance > 0 {
 		o.Opened = func(f *os.File) {
 			for _, fd := range []int{1, 2} {
@@ -55,7 +55,3 @@ func (s *session) openLog() (io.Writer, func(), error) {
 	}
 	return l, func() { l.Close() }, nil
 }
-
-func chmodLog(v config.Values) uint32 { return 0o600 }
-
-func sanityLimit(v config.Values) time.Duration { return 450 * time.Second }

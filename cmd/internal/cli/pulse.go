@@ -100,7 +100,7 @@ func (p *pulse) look() {
 func (p *pulse) hung(now time.Duration) bool {
 	mine := p.p
 	mine.BeatUptime = now
-	return mine.Hung(now, sanityLimit(p.s.cfg.Values))
+	return mine.Hung(now, p.s.cfg.Values.Duration("sanity_log_dead"))
 }
 
 // counts are those of all workers so far.

@@ -79,7 +79,7 @@ func (s *session) spawn(t target) (daemon.Birth, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o775); err != nil {
 		return daemon.Birth{}, fmt.Errorf("cannot write log: %w", err)
 	}
-	log, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, fs.FileMode(chmodLog(s.cfg.Values)))
+	log, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, fs.FileMode(s.cfg.Values.Octal("chmod_log")))
 	if err != nil {
 		return daemon.Birth{}, fmt.Errorf("cannot write log: %w", err)
 	}

@@ -85,7 +85,7 @@ func (s *session) listedTarget(l daemon.Listed) target {
 		return t
 	}
 	t.bad = !s.loadConfig(s.words, l.Path)
-	t.st, t.limit = s.cfg.State(), sanityLimit(s.cfg.Values)
+	t.st, t.limit = s.cfg.State(), s.cfg.Values.Duration("sanity_log_dead")
 	return t
 }
 
@@ -108,7 +108,7 @@ func (s *session) target(args []string) (target, error) {
 	if arg != "" {
 		t.args = slices.Concat([]string{arg}, s.paths)
 	}
-	t.name, t.st, t.limit = s.cfg.Name, s.cfg.State(), sanityLimit(s.cfg.Values)
+	t.name, t.st, t.limit = s.cfg.Name, s.cfg.State(), s.cfg.Values.Duration("sanity_log_dead")
 	return t, nil
 }
 
@@ -136,5 +136,5 @@ func (s *session) orphan(name string) target {
 	s.cfg = cfg
 	st := cfg.State()
 	st.Config = name
-	return target{name: name, st: st, gone: true, limit: sanityLimit(cfg.Values)}
+	return target{name: name, st: st, gone: true, limit: cfg.Values.Duration("sanity_log_dead")}
 }
