@@ -32,6 +32,7 @@ type Config struct {
 	Environ     map[string]string
 	Bindings    []Binding // none after "subtopic none"
 	Files       []string  // read, in order
+	Lines       []Line    // of known options, in the order they took effect
 	Credentials *Credentials
 	StateRoot   string // where state is kept, absolute: state_dir and statehost are in it
 }
@@ -179,7 +180,7 @@ func (p *parser) config(path string) *Config {
 		Preset: p.values.preset, Name: p.name, Path: path, Values: p.values,
 		Rules: p.rules, Final: p.capture(), Bindings: p.finalBindings(),
 		Unknown: maps.Clone(p.unknown), Environ: maps.Clone(p.environ),
-		Files: p.read, StateRoot: p.stateRoot(),
+		Files: p.read, Lines: p.lineList, StateRoot: p.stateRoot(),
 	}
 }
 

@@ -20,6 +20,7 @@ type parser struct {
 	unknown  map[string][]string
 	environ  map[string]string
 	problems []Problem
+	lineList []Line
 
 	fromCommandLine bool
 	inOrder         bool                // between the first and the last word of the command line
@@ -47,6 +48,7 @@ func (p *parser) feed(words []string) {
 	if p.fromCommandLine && !o.Applies(p.values.preset) {
 		p.warn(o.Name, fmt.Sprintf("option %q has no effect on %s", o.Name, p.values.preset.Program()), "")
 	}
+	p.said(o)
 	values := p.expandAll(o, words[1:])
 	switch o.Kind {
 	case KindRule:
