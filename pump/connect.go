@@ -56,8 +56,16 @@ func address(u *url.URL) string {
 }
 
 // endpoint completes a configured URL: the local file when there is none, the password
-// from credentials.conf.
+// from credentials.conf. Its error names the option.
 func (h *Host) endpoint(c *config.Config, option string, poster bool) (endpoint, error) {
+	e, err := h.complete(c, option, poster)
+	if err != nil {
+		return e, &OptionError{option, err}
+	}
+	return e, nil
+}
+
+func (h *Host) complete(c *config.Config, option string, poster bool) (endpoint, error) {
 	raw := c.Values.String(option)
 	outlet := c.Values.String("outlet")
 	switch {
@@ -71,6 +79,8 @@ func (h *Host) endpoint(c *config.Config, option string, poster bool) (endpoint,
 		return endpoint{url: "sqlite://" + filepath.Join(h.Cwd, strings.TrimPrefix(raw, "sqlite:"))}, nil
 	case strings.HasPrefix(raw, "sqlite:"):
 		return endpoint{url: raw}, nil
+	case !strings.HasPrefix(raw, "amqp:") && !strings.HasPrefix(raw, "amqps:"):
+		return endpoint{}, fmt.Errorf("cannot use broker %q: its scheme is none of amqp, amqps, sqlite and -", config.Redact(raw))
 	}
 	cred, err := c.Credentials.Broker(raw, poster)
 	if err != nil {
@@ -94,8 +104,6 @@ func (h *Host) dial(ctx context.Context, e endpoint, c *config.Config, o broker.
 		return pipe.New(h.Stdin, h.Stdout, h.Log), nil
 	case e.isLocal():
 		return sqlite.Open(ctx, e.url, o)
-	case strings.HasPrefix(e.url, "amqp:"), strings.HasPrefix(e.url, "amqps:"):
-		return amqp.Open(ctx, e.url, o)
 	}
-	return nil, fmt.Errorf("cannot use broker %q: its scheme is none of amqp, amqps, sqlite and -", e)
+	return amqp.Open(ctx, e.url, o)
 }

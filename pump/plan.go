@@ -20,16 +20,11 @@ const (
 func newPlan(c *config.Config, h *Host) (plan, error) {
 	v := c.Values
 	p := plan{files: !v.Bool("notify_only"), workers: v.Int("instances"), prefetch: v.Int("prefetch"), prefix: v.String("post_topic_prefix")}
-	var err error
-	if p.from, err = h.endpoint(c, consumeOption(c), false); err != nil {
-		return p, err
-	}
-	if err := checkQueue(c); err != nil {
-		return p, err
-	}
+	var errs [6]error // all that is wrong is said at once
+	p.from, errs[0] = h.endpoint(c, consumeOption(c), false)
 	p.ephemeral = p.from.isPipe() && c.Path == ""
-	if err := p.posts(c, h); err != nil {
-		return p, err
+	if errs[0] == nil {
+		errs[1] = p.posts(c, h)
 	}
 	if p.workers == 0 {
 		p.workers = autoWorkers
@@ -43,14 +38,11 @@ func newPlan(c *config.Config, h *Host) (plan, error) {
 		p.prefix = v.String("topic_prefix")
 	}
 	p.baseMode = map[string]post.BaseMode{"static": post.BaseStatic, "prefix": post.BasePrefix}[v.String("srcpath")]
-	if p.inflight, err = fetch.ParseInflight(v.String("inflight")); err != nil {
-		return p, err
-	}
-	if p.sync, err = fetch.ParseSync(v.String("fsync")); err != nil {
-		return p, err
-	}
-	p.headers, p.drop, err = headerOption(c)
-	return p, err
+	p.inflight, errs[2] = fetch.ParseInflight(v.String("inflight"))
+	p.sync, errs[3] = fetch.ParseSync(v.String("fsync"))
+	p.headers, p.drop, errs[4] = headerOption(c)
+	errs[5] = checkQueue(c)
+	return p, errors.Join(errs[0], errs[1], about("inflight", errs[2]), about("fsync", errs[3]), about("header", errs[4]), errs[5])
 }
 
 // posts settles whether and where the flow announces.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 	"time"
 
@@ -38,30 +39,33 @@ type matcher func(text string) ([]string, error)
 // force at them. The error names every line and what is wrong there.
 func NewRules(rules []config.Rule, final config.Capture, unmatch bool) (*Rules, error) {
 	rs := &Rules{final: final, unmatch: unmatch}
-	errs := []error{checkCapture(final, "", "at the end")}
+	var errs []error
+	if len(rules) == 0 {
+		errs = append(errs, checkCapture(final, ""))
+	}
 	for _, r := range rules {
 		m, err := compile(r.Pattern)
 		if err != nil {
-			err = fmt.Errorf("cannot use pattern %q (%s): %w", r.Pattern, where(r), err)
+			err = &LineError{fmt.Sprintf("cannot use pattern %q", r.Pattern), r.File, r.Line, err}
 		}
-		errs = append(errs, err, checkCapture(r.Capture, r.FileOption, where(r)))
+		errs = append(errs, err, atLine(r, checkCapture(r.Capture, r.FileOption)))
 		rs.rules = append(rs.rules, rule{r, m, where(r)})
 	}
 	return rs, errors.Join(errs...)
 }
 
 // checkCapture refuses what no file could be placed with.
-func checkCapture(c config.Capture, fileOption, at string) error {
-	var errs []error
-	if _, err := new(Placement).strip(c.Strip, "a/b"); err != nil {
-		errs = append(errs, fmt.Errorf("%w (%s)", err, at))
+func checkCapture(c config.Capture, fileOption string) error {
+	_, err := new(Placement).strip(c.Strip, "a/b")
+	return errors.Join(about("strip", err), about("filename", checkFilename(c.Filename)), checkFilename(fileOption))
+}
+
+// atLine gives the line of a rule to an error that names no option of a line of its own.
+func atLine(r config.Rule, err error) error {
+	if err == nil {
+		return nil
 	}
-	for _, option := range []string{c.Filename, fileOption} {
-		if err := checkFilename(option); err != nil {
-			errs = append(errs, fmt.Errorf("%w (%s)", err, at))
-		}
-	}
-	return errors.Join(errs...)
+	return &LineError{"", r.File, r.Line, err}
 }
 
 // where is the place of a rule: a line of a file, or the command line, which has none.
@@ -75,13 +79,19 @@ func where(r config.Rule) string {
 // compile anchors the pattern at the start only, as all peers do. What RE2 cannot
 // hold (look-around, back-references) goes to an engine that can, with a time limit.
 func compile(pattern string) (matcher, error) {
-	re, err := regexp.Compile(`^(?:` + pattern + `)`)
+	_, err := syntax.Parse(pattern, syntax.Perl) // alone: an a)(b must not close our brackets
 	if err == nil {
-		return func(text string) ([]string, error) { return re.FindStringSubmatch(text), nil }, nil
+		re, err := regexp.Compile(`^(?:` + pattern + `)`)
+		if err == nil {
+			return func(text string) ([]string, error) { return re.FindStringSubmatch(text), nil }, nil
+		}
+	}
+	if _, err := regexp2.Compile(pattern, regexp2.None); err != nil {
+		return nil, brokenPattern(pattern)
 	}
 	back, backErr := regexp2.Compile(`^(?:`+pattern+`)`, regexp2.None)
 	if backErr != nil {
-		return nil, err
+		return nil, brokenPattern(pattern)
 	}
 	back.MatchTimeout = patternTime
 	return func(text string) ([]string, error) { return backtrack(back, text) }, nil

@@ -77,10 +77,10 @@ func newMaker(c *config.Config, e endpoint, h *Host) (post.Maker, error) {
 		return m, err
 	}
 	if m.Headers, err = headers(c, e); err != nil {
-		return m, err
+		return m, about("header", err)
 	}
 	m.Strip, err = stripper(v.String("strip"))
-	return m, err
+	return m, about("strip", err)
 }
 
 // headers are those every announcement of a poster carries.

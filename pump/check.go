@@ -1,0 +1,71 @@
+package pump
+
+import (
+	"cmp"
+	"log/slog"
+	"slices"
+
+	"srpump/pump/config"
+)
+
+// posts are the commands that announce files; the others take announcements in.
+const posts = config.Post | config.Watch | config.Poll
+
+// Check returns what is wrong with a configuration beyond what reading it has shown. Its errors are
+// those a start would end with, found by the same code; its warnings are what is allowed and
+// probably not meant. Nothing is opened and nothing is written.
+func Check(c *config.Config, h *Host) []config.Problem {
+	quiet := *h
+	quiet.Log = slog.New(slog.DiscardHandler)
+	k := &check{c: c, h: &quiet}
+	k.problems = refusals(c, k.start())
+	k.rules()
+	k.order()
+	k.values()
+	k.places()
+	return sorted(c, k.problems)
+}
+
+// A check is one look at one configuration.
+type check struct {
+	c        *config.Config
+	h        *Host
+	problems []config.Problem
+}
+
+// start does what a start does before it opens anything.
+func (k *check) start() error {
+	var err error
+	if k.c.Preset&posts != 0 {
+		_, err = NewPoster(k.c, k.h)
+	} else {
+		_, err = NewFlow(k.c, k.h)
+	}
+	return err
+}
+
+func (k *check) warn(file string, line int, text, hint string) {
+	k.problems = append(k.problems, config.Problem{File: file, Line: line, Text: text, Hint: hint, Severity: config.Warning})
+}
+
+// warnOption warns at the line an option was set at, or about the configuration as a whole.
+func (k *check) warnOption(option, text, hint string) {
+	file, line := place(k.c, option)
+	if file == "" {
+		file = k.c.Path
+	}
+	k.warn(file, line, text, hint)
+}
+
+// sorted orders problems as their lines were read, and says nothing twice.
+func sorted(c *config.Config, problems []config.Problem) []config.Problem {
+	slices.SortStableFunc(problems, func(a, b config.Problem) int {
+		return cmp.Or(
+			cmp.Compare(slices.Index(c.Files, a.File), slices.Index(c.Files, b.File)),
+			cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.Text, b.Text))
+	})
+	return slices.CompactFunc(problems, func(a, b config.Problem) bool {
+		return a.File == b.File && a.Line == b.Line && a.Text == b.Text
+	})
+}

@@ -1,0 +1,42 @@
+package pump
+
+import (
+	"fmt"
+	"time"
+
+	"srpump/pump/config"
+)
+
+// shortExpire is the time a queue may go unread at least, lest a reboot loses announcements; below
+// lowExpire reading the option has warned already.
+const (
+	shortExpire = time.Hour
+	lowExpire   = 5 * time.Minute
+)
+
+// values finds values that are allowed and rarely meant.
+func (k *check) values() {
+	v := k.c.Values
+	if d := v.Duration("expire"); k.c.Preset&posts == 0 && v.Set("expire") && d >= lowExpire && d < shortExpire {
+		k.warnOption("expire", fmt.Sprintf("option \"expire\" is only %s: what is announced while this host is down longer is lost", d), "use 1d or more")
+	}
+	if v.Set("instances") && v.Int("instances") == 0 {
+		k.warnOption("instances", "option \"instances\" is 0, which leaves the number to the program and stops nothing", "disable the configuration if it should not run")
+	}
+	for _, o := range []string{"chmod", "chmod_dir"} {
+		if text := v.Text(o); v.Set(o) && v.Octal(o) != 0 && v.Octal(o) < 0o100 {
+			k.warnOption(o, fmt.Sprintf("option %q is %04o, which gives the owner nothing", o, v.Octal(o)), "write all digits, as in "+padded(text))
+		}
+	}
+	if k.c.Preset == config.Watch && len(v.List("path")) == 0 {
+		k.warn(k.c.Path, 0, "no path to watch", "set path, or name directories on the command line")
+	}
+}
+
+// padded is what a mode of too few digits may have been meant to be.
+func padded(mode string) string {
+	for len(mode) < 3 {
+		mode += "0"
+	}
+	return "0" + mode
+}
