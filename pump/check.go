@@ -15,15 +15,18 @@ const posts = config.Post | config.Watch | config.Poll
 // those a start would end with, found by the same code; its warnings are what is allowed and
 // probably not meant. Nothing is opened and nothing is written.
 func Check(c *config.Config, h *Host) []config.Problem {
-	quiet := *h
-	quiet.Log = slog.New(slog.DiscardHandler)
-	k := &check{c: c, h: &quiet}
+	k := &check{c: c, h: h.quiet()}
 	k.problems = refusals(c, k.start())
 	k.rules()
 	k.order()
 	k.values()
 	k.places()
-	return sorted(c, k.problems)
+	return k.problems
+}
+
+// quiet is the same host for who only looks, and logs nothing.
+func (h *Host) quiet() *Host {
+	return &Host{Log: slog.New(slog.DiscardHandler), Stdin: h.Stdin, Stdout: h.Stdout, Cwd: h.Cwd, Database: h.Database, Version: h.Version, Now: h.Now}
 }
 
 // A check is one look at one configuration.
@@ -57,8 +60,8 @@ func (k *check) warnOption(option, text, hint string) {
 	k.warn(file, line, text, hint)
 }
 
-// sorted orders problems as their lines were read, and says nothing twice.
-func sorted(c *config.Config, problems []config.Problem) []config.Problem {
+// SortProblems orders problems as their lines were read, and takes out what is said twice.
+func SortProblems(c *config.Config, problems []config.Problem) []config.Problem {
 	slices.SortStableFunc(problems, func(a, b config.Problem) int {
 		return cmp.Or(
 			cmp.Compare(slices.Index(c.Files, a.File), slices.Index(c.Files, b.File)),

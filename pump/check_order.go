@@ -32,6 +32,10 @@ func (k *check) order() {
 			k.warn(l.File, l.Line, fmt.Sprintf("option %q has no effect on %s", l.Option, k.c.Preset.Program()), "")
 			continue
 		}
+		if o.NoEffect && k.own(l.File) && !k.refused(l) {
+			k.warn(l.File, l.Line, fmt.Sprintf("option %q is accepted and does nothing here: %s", l.Option, o.Help), "")
+			continue
+		}
 		switch {
 		case inOrder(l.Option):
 			k.inVain(i, l)
@@ -44,10 +48,18 @@ func (k *check) order() {
 		}
 	}
 	k.boundTooEarly()
+	k.placedTooEarly()
 }
 
 func scalar(o config.Option) bool {
 	return !o.Multi && o.Kind != config.KindRule && o.Kind != config.KindInclude && o.Kind != config.KindSubtopic
+}
+
+// refused reports whether a line is an error already.
+func (k *check) refused(l config.Line) bool {
+	return slices.ContainsFunc(k.problems, func(p config.Problem) bool {
+		return p.Severity == config.Error && p.File == l.File && p.Line == l.Line
+	})
 }
 
 // own reports whether a file is read for this component alone; shared ones hold options for others.
@@ -76,6 +88,21 @@ func (k *check) lines(option string, from, to int) (out []config.Line) {
 		}
 	}
 	return out
+}
+
+// placedTooEarly warns of an accept above every directory line: it places files where the command is
+// started.
+func (k *check) placedTooEarly() {
+	all := k.lines("directory", 0, len(k.c.Lines))
+	if k.c.Preset&posts != 0 || k.c.Values.Bool("notify_only") || len(all) == 0 || !k.own(all[0].File) {
+		return
+	}
+	for _, r := range k.c.Rules {
+		if r.Accept && r.Directory == "" && r.File == all[0].File && r.Line < all[0].Line {
+			k.warn(r.File, r.Line, fmt.Sprintf("accept places files where the command is started: the directory stands below it, in line %d", all[0].Line),
+				"put directory above the accept lines it is for")
+		}
+	}
 }
 
 // boundTooEarly warns of a subtopic above every exchange line: it is bound to the default exchange.

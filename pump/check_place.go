@@ -57,7 +57,11 @@ func refusals(c *config.Config, err error) (out []config.Problem) {
 		switch {
 		case errors.As(e, &option):
 			p.Option, p.Text = option.Option, option.Err.Error()
-			if file, n := place(c, option.Option); file != "" {
+			file, n := place(c, option.Option)
+			if errors.As(e, &line) {
+				file, n = placeAbove(c, option.Option, line)
+			}
+			if file != "" {
 				p.File, p.Line = file, n
 			}
 		case errors.As(e, &line):
@@ -95,6 +99,19 @@ func apart(err error) (out []error) {
 		return []error{err} // one error that wraps two
 	}
 	return out
+}
+
+// placeAbove is the line an option was last set at when a rule was read.
+func placeAbove(c *config.Config, option string, rule *LineError) (file string, line int) {
+	for _, l := range c.Lines {
+		if l.File == rule.File && l.Line == rule.Line {
+			break
+		}
+		if l.Option == option {
+			file, line = l.File, l.Line
+		}
+	}
+	return file, line
 }
 
 // place is the line an option was set at; no file when nobody set it.

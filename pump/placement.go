@@ -104,7 +104,7 @@ func (p *Placement) pattern(text string) (*regexp.Regexp, error) {
 	}
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return nil, fmt.Errorf("cannot use strip %q: %w", text, err)
+		return nil, fmt.Errorf("cannot use strip %q: %w", text, brokenPattern(text))
 	}
 	if p.patterns == nil {
 		p.patterns = make(map[string]*regexp.Regexp)

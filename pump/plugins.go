@@ -3,32 +3,28 @@ package pump
 import (
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"srpump/pump/config"
 )
 
-// refusePlugins refuses programs in Python by name: a flow that left one out would do something
-// else than it was configured for.
+// refusePlugins refuses programs in Python by name, unless plugin_missing is ignore: a flow that left
+// one out would do something else than it was configured for.
 func refusePlugins(c *config.Config) error {
+	if c.Values.String("plugin_missing") == "ignore" {
+		return nil
+	}
 	var errs []error
-	for _, option := range slices.Sorted(maps.Keys(c.Unknown)) {
-		if !isHook(option) {
+	for _, o := range config.Table() {
+		if o.Section != config.SectionHook || o.Kind != config.KindList {
 			continue
 		}
-		for _, value := range c.Unknown[option] {
-			if strings.HasSuffix(strings.TrimSpace(value), ".py") {
-				errs = append(errs, fmt.Errorf("cannot use %s %q: it is a plugin in Python; "+
-					"make a program of it and run it behind this command, on the output of -outlet json", option, value))
+		for _, name := range c.Values.List(o.Name) {
+			if strings.HasSuffix(name, ".py") {
+				errs = append(errs, about(o.Name, fmt.Errorf("cannot use %s %q: it is a plugin in Python; "+
+					"make a program of it that reads the lines of -outlet json, or leave it out with plugin_missing ignore", o.Name, name)))
 			}
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// isHook reports whether v02 runs what this option names.
-func isHook(option string) bool {
-	return strings.HasPrefix(option, "on_") || strings.HasPrefix(option, "do_") || option == "plugin" || option == "destfn_script"
 }

@@ -1,6 +1,19 @@
 package cli
 
-import "srpump/pump/config"
+import (
+	"context"
+
+	"srpump/pump/config"
+)
 
 // explainActions check and explain a configuration.
-func explainActions(p config.Preset) []action { return nil }
+func explainActions(p config.Preset) []action {
+	return []action{
+		{"check", "[config | file | directory ...]", "say everything that is wrong with it", func(_ context.Context, s *session, args []string) error {
+			return s.check(args)
+		}},
+		{"show", "config [name]", "print every value and where it comes from", func(_ context.Context, s *session, args []string) error {
+			return s.show(args)
+		}},
+	}
+}

@@ -1,0 +1,147 @@
+package pump
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"srpump/pump/config"
+)
+
+// loaded is a configuration of these lines.
+func loaded(t *testing.T, p config.Preset, lines string) (*config.Config, []config.Problem) {
+	t.Helper()
+	home := t.TempDir()
+	path := filepath.Join(home, "x.conf")
+	if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := config.Env{Home: home, Cwd: home, Hostname: "h", RandID: "0000"}
+	return config.Load(config.Request{Env: env, Preset: p, ConfigArg: path})
+}
+
+func checkHost(t *testing.T) *Host {
+	return &Host{Log: slog.New(slog.DiscardHandler), Cwd: t.TempDir(), Now: time.Now, Database: filepath.Join(t.TempDir(), "pump.db")}
+}
+
+// Check fails for a configuration if, and only if, a start would refuse it.
+func TestCheckAgreesWithStart(t *testing.T) {
+	corpus := []string{
+		"", "broker amqp://u@h/", "broker amqp://u:p@h/", "broker http://h/", "broker -", "broker sqlite:",
+		"outlet url", "outlet json", "inflight none", "inflight x/y/z", "inflight .tmp", "fsync each",
+		"header x", "header x=y", "header =y", "sum q", "sum z,d", "strip [", "strip 2", "strip .*x",
+		"accept (", "accept a)(b", `accept (?=x)\1`, "accept (?!x).*", "reject *", "accept .*",
+		"accept .* DESTFN=x", "accept .* NOWORD", "filename BAD\naccept .*", "filename WHATFN\naccept .*", "filename BAD",
+		"exchange x\npost_exchange x\npost_broker sqlite:", "exchange x\npost_exchange y\npost_broker sqlite:",
+		"post_broker amqp://u:p@h/", "post_broker amqp://u:p@h/\npost_base_url http://h/", "post_broker ftp://h/",
+		"on_message x.py", "on_message x.py\nplugin_missing ignore", "plugin good",
+		"instances 0", "expire 10m", "chmod 4", "mirror on", "post_base_dir /nowhere",
+	}
+	for _, p := range []config.Preset{config.Post, config.Watch, config.Subscribe, config.Sarra, config.Winnow, config.Shovel} {
+		for _, lines := range corpus {
+			if p == config.Watch {
+				lines += "\npath ."
+			}
+			c, problems := loaded(t, p, lines)
+			if config.Failed(problems) {
+				continue // refused by both before anything of the pump is asked
+			}
+			h := checkHost(t)
+			var err error
+			if p&posts != 0 {
+				_, err = NewPoster(c, h)
+			} else {
+				_, err = NewFlow(c, h)
+			}
+			if failed := config.Failed(Check(c, h)); failed != (err != nil) {
+				t.Errorf("%s %q: check fails: %v; start: %v", p, lines, failed, err)
+			}
+		}
+	}
+}
+
+// A rule that is said never to match is one whose every text an earlier one takes.
+func TestCovered(t *testing.T) {
+	for _, c := range []struct {
+		earlier, later string
+		want           bool
+	}{
+		{".*", "http://h/x", true},
+		{"^.*$", "x", true},
+		{"", "x", true},
+		{".+", "x", true},
+		{"(.*)", "x", true},
+		{"http://h/", "http://h/radar/.*", true},
+		{"http://h/.*", "http://h/radar", true},
+		{"^http://h/", "http://h/(radar|sonar)/.*", true},
+		{"http://h/$", "http://h/radar", false},
+		{"http://h/radar", "http://h/", false},
+		{"(?i)http://h/", "http://h/x", false},
+		{`.*\.tmp$`, `.*/a\.tmp$`, true},
+		{`.*\.tmp$`, `.*/a\.tmp`, false},
+		{`.*\.tmp`, `.*/a\.tmp.*gz$`, true},
+		{`.*radar.*`, `http://h/radar/x`, true},
+		{`.*radar.*`, `http://h/(radar|sonar)`, false},
+		{`.*radar.*x`, `http://h/radar/x`, false},
+		{`http://h/[a-z]`, `http://h/a`, false},
+		{`http://h/a.`, `http://h/ab`, false},
+		{`.`, `x`, false},
+		{`x?`, `y`, false},
+	} {
+		e, ok := shapeOf(c.earlier)
+		l, ok2 := shapeOf(c.later)
+		if got := ok && ok2 && e.covers(l); got != c.want {
+			t.Errorf("%q covers %q: %v, not %v", c.earlier, c.later, got, c.want)
+		}
+	}
+}
+
+// What is claimed of a pair of patterns holds for texts of all kinds.
+func TestCoveredIsSound(t *testing.T) {
+	parts := []string{".*", "a", "ab", "b", "$", "[ab]", "(a|b)", "^", "b?", "a+"}
+	var patterns []string
+	for _, x := range parts {
+		for _, y := range parts {
+			for _, z := range parts {
+				patterns = append(patterns, x+y+z)
+			}
+		}
+	}
+	var texts []string
+	for n := range 1 << 5 {
+		for size := 1; size <= 5; size++ {
+			var b strings.Builder
+			for i := range size {
+				b.WriteByte("ab"[n>>i&1])
+			}
+			texts = append(texts, b.String())
+		}
+	}
+	matched := make(map[string]string) // pattern → which texts
+	shapes := make(map[string]shape)
+	for _, p := range patterns {
+		re := regexp.MustCompile("^(?:" + p + ")")
+		var b strings.Builder
+		for _, text := range texts {
+			b.WriteByte("01"[map[bool]int{true: 1}[re.MatchString(text)]])
+		}
+		matched[p] = b.String()
+		shapes[p], _ = shapeOf(p)
+	}
+	for _, e := range patterns {
+		for _, l := range patterns {
+			if !shapes[e].covers(shapes[l]) {
+				continue
+			}
+			for i := range texts {
+				if matched[l][i] == '1' && matched[e][i] == '0' {
+					t.Fatalf("%q is said to cover %q, which alone matches %q", e, l, texts[i])
+				}
+			}
+		}
+	}
+}
