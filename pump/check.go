@@ -38,11 +38,13 @@ type check struct {
 
 // start does what a start does before it opens anything.
 func (k *check) start() error {
-	var err error
-	if k.c.Preset&posts != 0 {
-		_, err = NewPoster(k.c, k.h)
-	} else {
-		_, err = NewFlow(k.c, k.h)
+	if k.c.Preset&posts == 0 {
+		_, err := NewFlow(k.c, k.h)
+		return err
+	}
+	p, err := NewPoster(k.c, k.h)
+	if err == nil && k.c.Preset == config.Poll {
+		err = p.CheckPoll()
 	}
 	return err
 }

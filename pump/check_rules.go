@@ -31,6 +31,9 @@ func (k *check) rules() {
 // coveredBy finds an earlier rule that matches whatever rule i does.
 func (k *check) coveredBy(shapes []shape, i int) (config.Rule, bool) {
 	for j, by := range k.c.Rules[:i] {
+		if k.c.Preset == config.Poll && by.Directory != k.c.Rules[i].Directory {
+			continue // they are asked about different files
+		}
 		if by.Pattern == k.c.Rules[i].Pattern || shapes[j].covers(shapes[i]) {
 			return by, true
 		}

@@ -80,10 +80,9 @@ type plan struct {
 func NewFlow(c *config.Config, h *Host) (*Flow, error) {
 	f := &Flow{cfg: c, host: h, state: c.State().Dir(), events: newEvents(c), order: newOrder(),
 		place: Placement{Cwd: h.Cwd, BaseDir: c.Values.String("base_dir"), PostDir: c.Values.String("post_base_dir"), Now: h.Now}}
-	var errs [3]error // all that is wrong is said at once
+	var errs [2]error // all that is wrong is said at once
 	f.plan, errs[0] = newPlan(c, h)
 	f.rules, errs[1] = NewRules(c.Rules, c.Final, c.AcceptsUnmatched())
-	errs[2] = refusePlugins(c)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}

@@ -37,14 +37,13 @@ type Poster struct {
 // NewPoster reads what a poster needs from its configuration.
 func NewPoster(c *config.Config, h *Host) (*Poster, error) {
 	p := &Poster{cfg: c, host: h, sum: c.Values.String("sum"), events: newEvents(c)}
-	var errs [6]error // all that is wrong is said at once
+	var errs [5]error // all that is wrong is said at once
 	if p.target, errs[0] = h.endpoint(c, "post_broker", true); errs[0] == nil {
 		p.route, errs[1] = newRoute(c, p.target, p.target)
 		p.maker, errs[2] = newMaker(c, p.target, h)
 	}
 	errs[3] = about("sum", checkSum(p.sum))
 	p.rules, errs[4] = NewRules(c.Rules, c.Final, c.AcceptsUnmatched())
-	errs[5] = refusePlugins(c)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
