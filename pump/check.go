@@ -62,7 +62,8 @@ func (k *check) warnOption(option, text, hint string) {
 	k.warn(file, line, text, hint)
 }
 
-// SortProblems orders problems as their lines were read, and takes out what is said twice.
+// SortProblems orders problems as their lines were read, errors first, and takes out what is said twice
+// and what is merely odd about a line that is wrong.
 func SortProblems(c *config.Config, problems []config.Problem) []config.Problem {
 	slices.SortStableFunc(problems, func(a, b config.Problem) int {
 		return cmp.Or(
@@ -71,6 +72,9 @@ func SortProblems(c *config.Config, problems []config.Problem) []config.Problem 
 			cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.Text, b.Text))
 	})
 	return slices.CompactFunc(problems, func(a, b config.Problem) bool {
-		return a.File == b.File && a.Line == b.Line && a.Text == b.Text
+		if a.File != b.File || a.Line != b.Line {
+			return false
+		}
+		return a.Text == b.Text || a.Line > 0 && a.Severity == config.Error && b.Severity == config.Warning
 	})
 }

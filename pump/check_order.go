@@ -32,7 +32,7 @@ func (k *check) order() {
 			k.warn(l.File, l.Line, fmt.Sprintf("option %q has no effect on %s", l.Option, k.c.Preset.Program()), "")
 			continue
 		}
-		if o.NoEffect && k.own(l.File) && !k.refused(l) {
+		if o.NoEffect && k.own(l.File) {
 			k.warn(l.File, l.Line, fmt.Sprintf("option %q is accepted and does nothing here: %s", l.Option, o.Help), "")
 			continue
 		}
@@ -53,13 +53,6 @@ func (k *check) order() {
 
 func scalar(o config.Option) bool {
 	return !o.Multi && o.Kind != config.KindRule && o.Kind != config.KindInclude && o.Kind != config.KindSubtopic
-}
-
-// refused reports whether a line is an error already.
-func (k *check) refused(l config.Line) bool {
-	return slices.ContainsFunc(k.problems, func(p config.Problem) bool {
-		return p.Severity == config.Error && p.File == l.File && p.Line == l.Line
-	})
 }
 
 // own reports whether a file is read for this component alone; shared ones hold options for others.
