@@ -71,10 +71,15 @@ func SortProblems(c *config.Config, problems []config.Problem) []config.Problem 
 			cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line),
 			cmp.Compare(b.Severity, a.Severity), cmp.Compare(a.Text, b.Text))
 	})
-	return slices.CompactFunc(problems, func(a, b config.Problem) bool {
-		if a.File != b.File || a.Line != b.Line {
-			return false
+	var out []config.Problem
+	for _, p := range problems {
+		if n := len(out); n > 0 && out[n-1].File == p.File && out[n-1].Line == p.Line {
+			last := out[n-1]
+			if last.Text == p.Text || p.Line > 0 && last.Severity == config.Error && p.Severity == config.Warning {
+				continue
+			}
 		}
-		return a.Text == b.Text || a.Line > 0 && a.Severity == config.Error && b.Severity == config.Warning
-	})
+		out = append(out, p)
+	}
+	return out
 }
