@@ -16,9 +16,12 @@ const posts = config.Post | config.Watch | config.Poll
 // probably not meant. Nothing is opened and nothing is written.
 func Check(c *config.Config, h *Host) []config.Problem {
 	k := &check{c: c, h: h.quiet()}
-	k.problems = refusals(c, k.start())
-	k.rules()
 	k.order()
+	if c.Preset == config.Audit || c.Preset == config.Serve {
+		return k.problems
+	}
+	k.problems = append(k.problems, refusals(c, k.start())...)
+	k.rules()
 	k.values()
 	k.places()
 	return k.problems

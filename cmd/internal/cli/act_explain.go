@@ -9,10 +9,10 @@ import (
 // explainActions check and explain a configuration.
 func explainActions(p config.Preset) []action {
 	return []action{
-		{"check", "[config | file | directory ...]", "say everything that is wrong with it", func(_ context.Context, s *session, args []string) error {
+		{"check", "[config ...]", "say everything that is wrong with it", func(_ context.Context, s *session, args []string) error {
 			return s.check(args)
 		}},
-		{"show", "config [name]", "print every value and where it comes from", func(_ context.Context, s *session, args []string) error {
+		{"show", "[config]", "print every value and where it comes from", func(_ context.Context, s *session, args []string) error {
 			return s.show(args)
 		}},
 	}
