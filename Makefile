@@ -40,12 +40,14 @@ lint: ## gofmt, vet, staticcheck and the manual pages
 	$(GO) tool staticcheck ./...
 	mandoc -T lint -W warning man/*.[1-8]
 
-install: build ## binary, links and manual pages below $(DESTDIR)$(PREFIX)
+install: build ## binary, links, manual pages and systemd unit below $(DESTDIR)$(PREFIX)
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(BIN)/srpump $(DESTDIR)$(PREFIX)/bin/srpump
 	for c in $(COMMANDS); do ln -sf srpump $(DESTDIR)$(PREFIX)/bin/$$c; done
 	for p in man/*.[1-8]; do s=$${p##*.}; install -d $(DESTDIR)$(PREFIX)/share/man/man$$s; \
 		install -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$$s/; done
+	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's|@BIN@|$(PREFIX)/bin|' dist/systemd/srpump@.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/srpump@.service
 
 clean: ## what build made
 	rm -rf $(BIN)

@@ -57,6 +57,7 @@ func (a *auditing) Run(ctx context.Context) error {
 }
 
 func (a *auditing) round(ctx context.Context) error {
+	a.s.hostSanity(ctx)
 	if !a.s.cfg.Values.Set("admin") {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"srpump/pump/config"
@@ -104,7 +105,9 @@ func run(p config.Preset, args []string) int {
 // hostCommand is the command for the whole host; it has no component.
 const hostCommand = "sr"
 
-func runHost(args []string) int { return inProcess(hostCommand, args, false, RunHost) }
+func runHost(args []string) int {
+	return inProcess(hostCommand, args, slices.Contains(args, foreground), RunHost)
+}
 
 // inProcess gives a command what it gets of this process.
 func inProcess(program string, args []string, reloads bool, command func(context.Context, Process) int) int {

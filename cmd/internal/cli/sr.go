@@ -2,10 +2,10 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
@@ -31,8 +31,9 @@ const everything = "[configuration ...]"
 // hostActions are the actions of sr(1), in the order of its page.
 func hostActions() []hostAction {
 	return []hostAction{
-		{"start", everything, "start what is enabled and does not run", nil, startHost},
-		{"stop", everything, "stop what runs", nil, onEach((*session).stop)},
+		{foreground, "configuration", "run one here, as its command would", nil, foregroundHost},
+		{"start", everything, "start what is enabled and does not run", nil, onEach((*session).start)},
+		{"stop", everything, "stop what runs", nil, stopHost},
 		{"restart", everything, "stop and start", nil, onEach((*session).restart)},
 		{"reload", everything, "have what runs read its configuration again", nil, onRunning((*session).reload)},
 		{"status", everything, "print what runs, and what does not and should", []string{"json"}, statusHost},
@@ -136,7 +137,7 @@ func (p place) String() string { return p.preset.String() + "/" + p.Name }
 
 // places are the configurations the arguments name, or all, by component and name.
 func (h *hostRun) places() ([]place, error) {
-	var all []place
+	all := h.audit()
 	for _, p := range Commands() {
 		if p&(config.Post|config.Serve|config.Audit) != 0 {
 			continue
@@ -161,6 +162,27 @@ func (h *hostRun) places() ([]place, error) {
 		out = append(out, found...)
 	}
 	return out, nil
+}
+
+// audit is sr_audit, where there is an administrator for it to be, or while it runs. It has no
+// configuration of its own.
+func (h *hostRun) audit() []place {
+	t, err := h.session(config.Audit, io.Discard).target(nil)
+	if err != nil {
+		return nil
+	}
+	if _, held, _ := daemon.Find(t.st); !held && !t.administered {
+		return nil
+	}
+	return []place{{config.Audit, daemon.Listed{Name: t.name}}}
+}
+
+// target reads the configuration of a place.
+func (p place) target(s *session) (target, error) {
+	if p.preset == config.Audit {
+		return s.target(nil)
+	}
+	return s.listedTarget(p.Listed), nil
 }
 
 // named reports whether a word is the component, with sr_ or without, or component/configuration.
@@ -195,7 +217,11 @@ func (h *hostRun) each(ctx context.Context, places []place, do func(*session, co
 			s := h.session(p.preset, &errs)
 			s.Stdout = &out
 			code := s.perform(ctx, &action{run: func(ctx context.Context, s *session, _ []string) error {
-				return do(s, ctx, s.listedTarget(p.Listed))
+				t, err := p.target(s)
+				if err != nil {
+					return err
+				}
+				return do(s, ctx, t)
 			}}, nil)
 			mu.Lock()
 			defer mu.Unlock()
@@ -247,12 +273,48 @@ func actionOf(name string) func(*session, context.Context, target) error {
 	}
 }
 
-// startHost starts what is enabled, and the audit where there is an administrator.
-func startHost(ctx context.Context, h *hostRun) error {
-	if len(h.rest) == 0 {
-		if err := os.MkdirAll(h.Env.ConfigDir(), 0o775); err != nil {
-			return usagef("cannot use the configuration directory: %v", err)
-		}
+// foregroundHost runs one configuration in this process: for a supervisor, whose units have names of one word.
+func foregroundHost(ctx context.Context, h *hostRun) error {
+	if len(h.rest) != 1 {
+		return usagef("foreground needs one configuration, as component/name")
 	}
-	return onEach((*session).start)(ctx, h)
+	component, name, named := strings.Cut(h.rest[0], "/")
+	p, ok := preset(component)
+	if !ok || named != (p != config.Audit) {
+		return usagef("no configuration is named %q", h.rest[0])
+	}
+	proc := h.Process
+	proc.Args = append(optionArgs(h.words), foreground)
+	if named {
+		proc.Args = append(proc.Args, name)
+	}
+	if code := Run(ctx, p, proc); code != ExitOK {
+		return exitStatus(code)
+	}
+	return nil
+}
+
+// stopHost stops the audit first, which would start again what is about to be stopped.
+func stopHost(ctx context.Context, h *hostRun) error {
+	places, err := h.places()
+	if err != nil {
+		return err
+	}
+	audits := slices.IndexFunc(places, func(p place) bool { return p.preset != config.Audit })
+	if audits < 0 {
+		audits = len(places)
+	}
+	first := h.each(ctx, places[:audits], (*session).stop)
+	return cmp.Or(h.each(ctx, places[audits:], (*session).stop), first)
+}
+
+// hostSanity is sr sanity for the audit, which logs what it did.
+func (s *session) hostSanity(ctx context.Context) {
+	var said bytes.Buffer
+	proc := s.Process
+	proc.Args, proc.Stdout, proc.Stderr = []string{"sanity"}, &said, &said
+	RunHost(ctx, proc)
+	for line := range strings.Lines(said.String()) {
+		s.log.Warn("looked after", "said", strings.TrimSuffix(line, "\n"))
+	}
 }

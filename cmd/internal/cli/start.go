@@ -84,8 +84,14 @@ func (s *session) spawn(t target) (daemon.Birth, error) {
 		return daemon.Birth{}, fmt.Errorf("cannot write log: %w", err)
 	}
 	defer log.Close()
-	args := []string{s.program, "--no", strconv.Itoa(daemon.Started)}
-	for _, w := range s.words {
+	args := slices.Concat([]string{s.program, "--no", strconv.Itoa(daemon.Started)}, optionArgs(s.words), []string{"start"}, t.args)
+	return daemon.Spawn{Exe: exe, Arg: args, Dir: s.Env.Cwd, Log: log}.Start(startPatience)
+}
+
+// optionArgs writes the options of a command line for another, without those that say what to do
+// with which configuration.
+func optionArgs(words [][]string) (args []string) {
+	for _, w := range words {
 		switch {
 		case w[0] == "no" || w[0] == "action" || w[0] == "config":
 		case len(w) > 1:
@@ -94,7 +100,7 @@ func (s *session) spawn(t target) (daemon.Birth, error) {
 			args = append(args, "-"+w[0])
 		}
 	}
-	return daemon.Spawn{Exe: exe, Arg: slices.Concat(args, []string{"start"}, t.args), Dir: s.Env.Cwd, Log: log}.Start(startPatience)
+	return args
 }
 
 // runInstance is the process start has started: it runs the configuration, with a log file,

@@ -20,15 +20,17 @@ type target struct {
 	args     []string // by which a process finds it
 	st       config.State
 	disabled bool
-	gone     bool          // its file is, though a process may run it
-	bad      bool          // it cannot be used, which was said
-	limit    time.Duration // after which a process that does not get on hangs
+	gone     bool // its file is, though a process may run it
+	bad      bool // it cannot be used, which was said
+	// administered says that a broker has an administrator here.
+	administered bool
+	limit        time.Duration // after which a process that does not get on hangs
 }
 
 // eachTarget does something with the configuration that is named, or with each of the component. One
 // that fails does not keep the others from their turn; the worst status is that of all.
 func (s *session) eachTarget(ctx context.Context, args []string, do func(*session, context.Context, target) error) error {
-	if len(args) > 0 || given(s.words, "config") {
+	if len(args) > 0 || given(s.words, "config") || s.preset == config.Audit { // which needs no configuration of its own
 		t, err := s.target(args)
 		if err != nil {
 			return err
@@ -108,6 +110,7 @@ func (s *session) target(args []string) (target, error) {
 	if arg != "" {
 		t.args = slices.Concat([]string{arg}, s.paths)
 	}
+	t.administered = s.cfg.Values.String("admin") != ""
 	t.name, t.st, t.limit = s.cfg.Name, s.cfg.State(), s.cfg.Values.Duration("sanity_log_dead")
 	return t, nil
 }
