@@ -60,7 +60,7 @@ func TestReferences(t *testing.T) {
 
 // commands are those this release ships, in the order of the table.
 func commands() []config.Preset {
-	return []config.Preset{config.Post, config.Watch, config.Poll, config.Winnow, config.Shovel, config.Sarra, config.Subscribe, config.Report, config.Serve, config.Audit}
+	return []config.Preset{config.Post, config.Watch, config.Poll, config.Winnow, config.Shovel, config.Sarra, config.Subscribe, config.Sender, config.Report, config.Serve, config.Audit}
 }
 
 // Each row of the option table has its entry, with its argument, aliases, default

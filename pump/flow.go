@@ -64,6 +64,8 @@ type plan struct {
 	posting   bool
 	route     route  // of what is posted
 	baseURL   string // of what is posted
+	postDir   string // what baseURL stands for
+	root      string // of a sr_sender: what it delivers below
 	prefix    string // of topics posted
 	files     bool   // fetch files; else move announcements only
 	workers   int
@@ -86,6 +88,7 @@ func NewFlow(c *config.Config, h *Host) (*Flow, error) {
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
+	f.place.Root = f.plan.root
 	return f, nil
 }
 

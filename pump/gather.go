@@ -9,6 +9,7 @@ import (
 
 	"srpump/post"
 	"srpump/pump/broker"
+	"srpump/pump/config"
 	"srpump/winnow"
 )
 
@@ -108,6 +109,11 @@ func (f *Flow) locate(j *job) (err error) {
 	if j.from, err = j.a.Retrieval(mode); err != nil {
 		return err
 	}
+	if f.cfg.Preset == config.Sender {
+		if j.from, err = f.localCopy(j.a, j.from); err != nil {
+			return err
+		}
+	}
 	if j.from.Second != "" {
 		if j.second, err = f.place.Place(j.a, &j.choice, j.from.SecondPath); err != nil {
 			return err
@@ -132,9 +138,10 @@ func (f *Flow) locate(j *job) (err error) {
 // errLocal is an announcement that asks for a file of this host.
 var errLocal = errors.New("a file of this host, announced by another")
 
-// mayReadLocal: file: is only for announcements that come from this host.
+// mayReadLocal: file: is only for announcements that come from this host, or that a sr_sender
+// is to deliver.
 func (f *Flow) mayReadLocal() error {
-	if !f.plan.from.isLocal() && !f.plan.from.isPipe() {
+	if !f.plan.from.isLocal() && !f.plan.from.isPipe() && f.cfg.Preset != config.Sender {
 		return errLocal
 	}
 	if f.cfg.Values.String("base_dir") == "" {

@@ -29,6 +29,7 @@ type Placement struct {
 	Cwd     string // directories that are not absolute are below it
 	BaseDir string // ${BD}, ${DR}
 	PostDir string // ${PBD}, ${PDR}
+	Root    string // when set, all directories are below it
 	Now     func() time.Time
 
 	mu       sync.Mutex
@@ -118,6 +119,9 @@ func (p *Placement) pattern(text string) (*regexp.Regexp, error) {
 func (p *Placement) split(directory string) (root, late string) {
 	if strings.Contains(directory, "${") {
 		directory = strings.NewReplacer("${BD}", p.BaseDir, "${DR}", p.BaseDir, "${PBD}", p.PostDir, "${PDR}", p.PostDir).Replace(directory)
+	}
+	if p.Root != "" {
+		return p.Root, directory
 	}
 	root = directory
 	if i := strings.Index(directory, "${"); i >= 0 {

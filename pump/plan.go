@@ -19,13 +19,15 @@ const (
 // newPlan reads and checks the options of a flow.
 func newPlan(c *config.Config, h *Host) (plan, error) {
 	v := c.Values
-	p := plan{files: !v.Bool("notify_only"), workers: v.Int("instances"), prefetch: v.Int("prefetch"), prefix: v.String("post_topic_prefix")}
-	var errs [6]error // all that is wrong is said at once
+	p := plan{files: !v.Bool("notify_only"), workers: v.Int("instances"), prefetch: v.Int("prefetch"), prefix: v.String("post_topic_prefix"),
+		postDir: v.String("post_base_dir")}
+	var errs [7]error // all that is wrong is said at once
 	p.from, errs[0] = h.endpoint(c, consumeOption(c), false)
 	p.ephemeral = p.from.isPipe() && c.Path == ""
 	if errs[0] == nil {
 		errs[1] = p.posts(c, h)
 	}
+	errs[6] = p.delivers(c)
 	if p.workers == 0 {
 		p.workers = autoWorkers
 	}
@@ -64,7 +66,7 @@ func (p *plan) posts(c *config.Config, h *Host) (err error) {
 	if p.route, err = newRoute(c, p.from, p.to); err != nil {
 		return err
 	}
-	if p.files {
+	if p.files && c.Preset != config.Sender {
 		if p.baseURL, err = postBaseURL(c, p.to); err != nil {
 			return err
 		}

@@ -19,12 +19,12 @@ func (f *Flow) repost(ctx context.Context, j *job) {
 	a := j.a.Clone()
 	a.Sum, a.Block = j.sum, j.block
 	full := j.at.Full()
-	a.Base, a.Path = f.plan.baseURL, relativeTo(f.cfg.Values.String("post_base_dir"), full)
+	a.Base, a.Path = f.plan.baseURL, relativeTo(f.plan.postDir, full)
 	if a.Base == post.LocalBase {
 		a.Path = full
 	}
 	a.SetHeader(post.HeaderRename, "")
-	a.Topic = post.MakeTopic(f.plan.prefix, relativeTo(f.cfg.Values.String("post_base_dir"), full), f.cfg.Values.Bool("post_topic_filename"))
+	a.Topic = post.MakeTopic(f.plan.prefix, relativeTo(f.plan.postDir, full), f.cfg.Values.Bool("post_topic_filename"))
 	f.send(ctx, j, a)
 }
 

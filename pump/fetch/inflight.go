@@ -14,10 +14,11 @@ type Inflight struct{ form string }
 
 // ParseInflight reads the option: ".suffix", "." for a leading dot, "dir/" for
 // a directory beside the file. "none" and "auto" are the automatic form,
-// because nothing incomplete is ever seen under the final name.
+// because nothing incomplete is ever seen under the final name; so is "umask",
+// by which FTP senders hid it.
 func ParseInflight(s string) (Inflight, error) {
 	switch {
-	case s == "" || s == "none" || s == "auto":
+	case s == "" || s == "none" || s == "auto" || s == "umask":
 		return Inflight{}, nil
 	case strings.HasSuffix(s, "/"):
 		dir := strings.TrimSuffix(s, "/")

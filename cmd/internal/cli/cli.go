@@ -59,7 +59,7 @@ func MainByName() {
 
 // Commands are the presets that can be run.
 func Commands() []config.Preset {
-	return []config.Preset{config.Post, config.Watch, config.Poll, config.Winnow, config.Shovel, config.Sarra, config.Subscribe, config.Report, config.Serve, config.Audit}
+	return []config.Preset{config.Post, config.Watch, config.Poll, config.Winnow, config.Shovel, config.Sarra, config.Subscribe, config.Sender, config.Report, config.Serve, config.Audit}
 }
 
 // preset finds a command by its name, with or without sr_.

@@ -35,6 +35,8 @@ func describe(p config.Preset) command {
 		return command{"fetch announced files", "sr_subscribe [option ...] [action] [config]"}
 	case config.Audit:
 		return command{"users, permissions, exchanges and queues of a broker", "sr_audit [option ...] [action] [config]"}
+	case config.Sender:
+		return command{"deliver announced files", "sr_sender [option ...] [action] [config]"}
 	case config.Report:
 		return command{"read what became of announcements", "sr_report [option ...] [action] [config]"}
 	case config.Serve:

@@ -1,0 +1,68 @@
+package pump
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"srpump/post"
+	"srpump/pump/config"
+)
+
+// errNoDestination is a sr_sender that is not told where to deliver.
+var errNoDestination = errors.New("cannot deliver: destination is not set")
+
+// destinationRoot is the directory a sr_sender delivers below: the path of its destination,
+// file:///directory. Other schemes are added here, each with a place of its own to put files.
+func destinationRoot(c *config.Config) (string, error) {
+	raw := c.Values.String("destination")
+	if raw == "" {
+		return "", errNoDestination
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return "", fmt.Errorf("cannot deliver to %q: it is no URL", config.Redact(raw))
+	}
+	if u.Scheme != "file" || u.Host != "" && u.Host != "localhost" {
+		return "", fmt.Errorf("cannot deliver to %q: this release delivers to file:///directory only", config.Redact(raw))
+	}
+	if !filepath.IsAbs(u.Path) {
+		return "", fmt.Errorf("cannot deliver to %q: its path is not absolute", raw)
+	}
+	return filepath.Clean(u.Path), nil
+}
+
+// delivers settles where a sr_sender puts files, and how it announces them there.
+func (p *plan) delivers(c *config.Config) (err error) {
+	if c.Preset != config.Sender {
+		return nil
+	}
+	if p.root, err = destinationRoot(c); err != nil {
+		return err
+	}
+	if p.postDir == "" {
+		p.postDir = p.root
+	}
+	if p.baseURL = c.Values.String("post_base_url"); p.baseURL == "" || strings.HasPrefix(p.baseURL, post.LocalBase) {
+		p.baseURL = post.LocalBase
+	}
+	return nil
+}
+
+// localCopy is the file of this host that an announcement is of: its path below base_dir,
+// wherever it says others may fetch it (sr_sender(1)). One announced as a file of this host is
+// where it says.
+func (f *Flow) localCopy(a *post.Announcement, r post.Retrieval) (post.Retrieval, error) {
+	local := post.Retrieval{Path: r.Path, Local: r.Local}
+	if local.Local == "" {
+		within, err := post.Within(a.Path)
+		if err != nil {
+			return r, err
+		}
+		local.Local = path.Join("/", filepath.ToSlash(f.cfg.Values.String("base_dir")), within)
+	}
+	return local, nil
+}

@@ -1,0 +1,75 @@
+package pump
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"srpump/post"
+	"srpump/pump/broker"
+	"srpump/pump/config"
+)
+
+// sr_sender(1): the file below base_dir goes to its place below the destination, whatever URL
+// it was announced with; directories are kept, modes and times too; the copy is announced.
+func TestSender(t *testing.T) {
+	h := newHouse(t)
+	h.write("pub/sub/foo.txt", "hello world\n")
+	got := h.capture("xcopy")
+	_, stop := h.run(config.Sender, "-base_dir", h.dir+"/pub", "-destination", "file://"+h.dir+"/there", "-directory", "/in/${SOURCE}",
+		"-pb", "sqlite://"+h.db, "-post_exchange", "xcopy", "-inflight", "umask")
+	a := announced("http://nobody.example/data/", "/sub/foo.txt", "hello world\n", 1700000000)
+	a.Headers = map[string]any{"source": "SRC", "mode": "640", "mtime": "20200102030405.25"}
+	h.post("xpublic", a)
+	h.until("the copy is announced", func() bool { return len(got()) == 1 })
+	full := filepath.Join(h.dir, "there/in/SRC/sub/foo.txt")
+	if fi, err := os.Stat(full); err != nil || fi.Mode().Perm() != 0o640 || fi.ModTime().UnixMilli() != 1577934245250 {
+		t.Errorf("%v %v", fi, err)
+	}
+	if c := got()[0]; c.Base != post.LocalBase || c.Path != full || h.content("there/in/SRC/sub/foo.txt") != "hello world\n" || c.Topic != "v02.post.in.SRC.sub.foo.txt" {
+		t.Errorf("%+v", c)
+	}
+	link := announced("http://nobody.example/", "sub/link", "", 1700000001)
+	link.Sum, link.Headers = post.OfLink("foo.txt"), map[string]any{"source": "SRC", "link": "foo.txt"}
+	gone := announced("http://nobody.example/", "sub/foo.txt", "", 1700000001)
+	gone.Sum, gone.Headers = post.OfRemoval("foo.txt"), map[string]any{"source": "SRC"}
+	h.post("xpublic", link, gone)
+	h.until("both are executed there", func() bool { return len(got()) == 3 })
+	stop()
+	if target, err := os.Readlink(filepath.Join(h.dir, "there/in/SRC/sub/link")); target != "foo.txt" {
+		t.Error(target, err)
+	}
+	if _, err := os.Stat(full); !os.IsNotExist(err) || h.content("pub/sub/foo.txt") != "hello world\n" {
+		t.Error("the removal was not executed there, or here", err)
+	}
+}
+
+// What is announced and not here yet is tried again; what would be taken from outside of
+// base_dir, or put outside of the destination, is refused.
+func TestSenderRetriesAndRefuses(t *testing.T) {
+	h := newHouse(t)
+	h.write("pub/here", "x")
+	h.write("secret", "x")
+	f, stop := h.run(config.Sender, "-base_dir", h.dir+"/pub", "-destination", "file://"+h.dir+"/there", "-attempts", "1", "-post_base_url", "http://x/")
+	h.post("xpublic", announced("http://h/", "late", "it is here", 1700000000), announced("http://h/", "../secret", "x", 1700000000),
+		announced("file:", h.dir+"/secret", "x", 1700000000))
+	climbing := announced("http://h/", "here", "x", 1700000000)
+	climbing.Headers["rename"] = "../../etc/passwd"
+	h.post("xpublic", climbing)
+	h.until("it is missing", func() bool { return f.Counters.Retried.Load() >= 1 && f.Counters.GivenUp.Load() == 3 })
+	h.write("pub/late", "it is here")
+	h.until("it is delivered", func() bool { return h.content("there/late") == "it is here" })
+	stop()
+	if entries, _ := os.ReadDir(h.dir + "/there"); len(entries) != 1 {
+		t.Errorf("%v", entries)
+	}
+}
+
+func TestSenderNeedsDestination(t *testing.T) {
+	h := newHouse(t)
+	for _, args := range [][]string{nil, {"-destination", "sftp://u@h/x"}, {"-destination", "file://elsewhere/x"}, {"-destination", "file:x"}} {
+		if _, err := NewFlow(h.config(config.Sender, args...), h.host()); err == nil || broker.Hint(err) != "" {
+			t.Errorf("%v: %v", args, err)
+		}
+	}
+}
