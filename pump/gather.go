@@ -9,7 +9,6 @@ import (
 
 	"srpump/post"
 	"srpump/pump/broker"
-	"srpump/pump/config"
 	"srpump/winnow"
 )
 
@@ -109,7 +108,7 @@ func (f *Flow) locate(j *job) (err error) {
 	if j.from, err = j.a.Retrieval(mode); err != nil {
 		return err
 	}
-	if f.cfg.Preset == config.Sender {
+	if f.plan.root != "" {
 		if j.from, err = f.localCopy(j.a, j.from); err != nil {
 			return err
 		}
@@ -141,7 +140,7 @@ var errLocal = errors.New("a file of this host, announced by another")
 // mayReadLocal: file: is only for announcements that come from this host, or that a sr_sender
 // is to deliver.
 func (f *Flow) mayReadLocal() error {
-	if !f.plan.from.isLocal() && !f.plan.from.isPipe() && f.cfg.Preset != config.Sender {
+	if !f.plan.from.isLocal() && !f.plan.from.isPipe() && f.plan.root == "" {
 		return errLocal
 	}
 	if f.cfg.Values.String("base_dir") == "" {

@@ -44,7 +44,7 @@ func newPlan(c *config.Config, h *Host) (plan, error) {
 	p.sync, errs[3] = fetch.ParseSync(v.String("fsync"))
 	p.headers, p.drop, errs[4] = headerOption(c)
 	errs[5] = checkQueue(c)
-	return p, errors.Join(errs[0], errs[1], about("inflight", errs[2]), about("fsync", errs[3]), about("header", errs[4]), about("queue_type", errs[5]))
+	return p, errors.Join(errs[0], errs[1], about("inflight", errs[2]), about("fsync", errs[3]), about("header", errs[4]), about("queue_type", errs[5]), about("destination", errs[6]))
 }
 
 // posts settles whether and where the flow announces.
