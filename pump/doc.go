@@ -51,6 +51,7 @@ type Counters struct {
 	Announced  atomic.Int64 // announcements confirmed by the broker
 	Unrouted   atomic.Int64 // of these, taken by no queue
 	Bytes      atomic.Int64 // fetched, or announced
+	Moved      atomic.Int64 // bytes as they come, also of files that are not complete
 	Retried    atomic.Int64 // put to the retry queue
 	GivenUp    atomic.Int64 // moved to the dead-letter file after retries
 	Malformed  atomic.Int64 // never understood; in the dead-letter file

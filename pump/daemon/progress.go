@@ -40,6 +40,8 @@ type Progress struct {
 	// time since the host began: what a hand or a time server does to the clock must not make a process look dead.
 	BeatUptime  time.Duration `json:"heartbeat_uptime"`
 	MovedUptime time.Duration `json:"moved_uptime"`
+	// BeatEvery is how often this is written at the least.
+	BeatEvery time.Duration `json:"heartbeat_every"`
 }
 
 // Counts are the counters of a flow by their names.
@@ -81,6 +83,10 @@ func ReadProgress(st config.State) (p Progress, err error) {
 	return p, nil
 }
 
+// missedBeats is how many signs of life may be missing, whatever the limit is: the process may have been
+// told of another one.
+const missedBeats = 3
+
 // Hung reports whether a process makes no progress at the uptime now: its heart has not beaten
 // for longer than limit, or it has had work in hand, and a broker, for as long, and nothing came of it.
 // A limit of 0 is none.
@@ -88,7 +94,7 @@ func (p *Progress) Hung(now, limit time.Duration) bool {
 	if limit <= 0 {
 		return false
 	}
-	if now-p.BeatUptime > limit {
+	if now-p.BeatUptime > max(limit, missedBeats*p.BeatEvery) {
 		return true
 	}
 	return p.InHand > 0 && p.Unreachable.IsZero() && now-p.MovedUptime > limit

@@ -59,6 +59,9 @@ func (c *copier) fill(buf []byte) (n int, end bool, err error) {
 		var m int
 		m, err = c.from.Read(buf[n:])
 		n += m
+		if c.job.Moved != nil {
+			c.job.Moved.Add(int64(m))
+		}
 		if tooBig := c.job.tooBig(c.n + int64(n)); tooBig != nil {
 			return 0, true, tooBig
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -31,6 +32,8 @@ type Job struct {
 	// of Mode are used: an announcement cannot make a program setuid.
 	Mode         fs.FileMode
 	Mtime, Atime time.Time
+
+	Moved *atomic.Int64 // where set, counts the bytes as they come
 
 	HardLink bool // a source on this host becomes a second name of the same file, when it can
 }

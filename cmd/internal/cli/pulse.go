@@ -31,14 +31,19 @@ type pulse struct {
 const (
 	lookEvery = 3 * time.Second  // at what may have changed
 	beatEvery = 30 * time.Second // a sign of life when nothing has
+	leastBeat = 100 * time.Millisecond
 )
 
 func newPulse(s *session, st config.State) *pulse {
 	now := time.Now()
-	return &pulse{st: st, s: s, super: daemon.TheSupervisor(), over: make(chan struct{}), before: daemon.Counts{}, p: daemon.Progress{
+	p := &pulse{st: st, s: s, super: daemon.TheSupervisor(), over: make(chan struct{}), before: daemon.Counts{}, p: daemon.Progress{
 		PID: os.Getpid(), Instance: s.instance, Version: Version, Config: s.cfg.Path, Started: now, State: daemon.Connecting,
-		MovedUptime: daemon.Uptime(),
+		MovedUptime: daemon.Uptime(), BeatEvery: beatEvery,
 	}}
+	if dead := s.cfg.Values.Duration("sanity_log_dead"); dead > 0 {
+		p.p.BeatEvery = max(min(beatEvery, dead/4), leastBeat)
+	}
+	return p
 }
 
 // start begins to beat, until what it returns is called.
@@ -56,7 +61,7 @@ func (p *pulse) start(ctx context.Context) (end func()) {
 }
 
 func (p *pulse) beat() {
-	every := lookEvery
+	every := min(lookEvery, p.p.BeatEvery)
 	if w := p.super.WatchdogEvery(); w > 0 && w < every {
 		every = w
 	}
@@ -91,7 +96,7 @@ func (p *pulse) look() {
 	if p.super.WatchdogEvery() > 0 && !p.hung(now) {
 		p.super.Alive()
 	}
-	if moved || now-p.p.BeatUptime >= beatEvery {
+	if moved || now-p.p.BeatUptime >= p.p.BeatEvery {
 		p.write()
 	}
 }
