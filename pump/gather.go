@@ -46,6 +46,9 @@ func (f *Flow) take(ctx context.Context, d *broker.Delivery) {
 	if err == nil && f.plan.posting && f.plan.route.follows() {
 		j.a.Exchange = d.Exchange
 	}
+	if err == nil {
+		f.trustExchange(j.a, d.Exchange)
+	}
 	f.jobs.add(j)
 	if err != nil {
 		f.Counters.Malformed.Add(1)

@@ -13,10 +13,20 @@ import (
 type route struct {
 	exchange string   // for all; empty: the one an announcement came through
 	received []string // with an empty exchange, those it may have come through
+	shards   int      // of the exchange, chosen by the fingerprint; 0: it is not split
 }
 
 // of is the exchange for a.
 func (r route) of(a *post.Announcement) string {
+	x := r.whole(a)
+	if r.shards > 0 {
+		return post.ShardName(x, a.Sum.Shard(r.shards))
+	}
+	return x
+}
+
+// whole is the exchange for a before it is split.
+func (r route) whole(a *post.Announcement) string {
 	switch {
 	case r.exchange != "":
 		return r.exchange
@@ -28,10 +38,20 @@ func (r route) of(a *post.Announcement) string {
 
 // exchanges are all that may be published to.
 func (r route) exchanges() []string {
-	if r.exchange == "" {
-		return r.received
+	whole := r.received
+	if r.exchange != "" {
+		whole = []string{r.exchange}
 	}
-	return []string{r.exchange}
+	if r.shards == 0 {
+		return whole
+	}
+	var out []string
+	for _, x := range whole {
+		for i := range r.shards {
+			out = append(out, post.ShardName(x, i))
+		}
+	}
+	return out
 }
 
 // follows reports whether announcements keep their exchange, which must then be remembered
@@ -44,11 +64,12 @@ func (r route) String() string { return fmt.Sprint(r.exchanges()) }
 // newRoute settles where a flow or a poster publishes: as configured, the exchange received
 // from (sr_shovel), xs_<user> for posters, and the shared one of a local broker.
 func newRoute(c *config.Config, from, to endpoint) (route, error) {
+	shards := c.Values.Int("post_exchange_split")
 	if received := boundExchanges(c, from); c.Preset == config.Shovel && c.Values.String("post_exchange") == "" && !from.isPipe() && len(received) > 0 {
-		return route{received: received}, nil
+		return route{received: received, shards: shards}, nil
 	}
 	x, err := postExchange(c, to)
-	return route{exchange: x}, err
+	return route{exchange: x, shards: shards}, err
 }
 
 // sourceExchange is the exchange of a binding: with exchange_suffix that of the user of the
