@@ -13,9 +13,16 @@ import (
 	"srpump/partition"
 )
 
-// Decode reads a message of either version, told apart by the first byte of
-// the body as all peers do. It takes over headers. Errors wrap ErrMalformed.
+// Decode reads a message of any version that is read. Those of v00 are told by their topic, those
+// of v03 by the first byte of the body, as all peers do. It takes over headers. Errors wrap
+// ErrMalformed. What came as v00 has no time.
 func Decode(topic string, headers map[string]any, body []byte) (*Announcement, error) {
+	switch {
+	case hasWord(topic, "v00"):
+		return decodeV00(topic, headers, body)
+	case hasWord(topic, "v01"):
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, errV01)
+	}
 	if b := bytes.TrimLeft(body, " \t\r\n"); len(b) > 0 && b[0] == '{' {
 		return decodeV03(topic, b)
 	}

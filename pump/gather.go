@@ -43,6 +43,9 @@ func (f *Flow) take(ctx context.Context, d *broker.Delivery) {
 	}
 	var err error
 	j.a, err = post.Decode(d.Key, d.Headers, d.Body)
+	if err == nil && j.a.Time.IsZero() { // v00 says none
+		j.a.Time = post.At(f.host.Now())
+	}
 	if err == nil && f.plan.posting && f.plan.route.follows() {
 		j.a.Exchange = d.Exchange
 	}

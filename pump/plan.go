@@ -37,7 +37,7 @@ func newPlan(c *config.Config, h *Host) (plan, error) {
 		p.prefetch = prefetchNoFiles
 	}
 	if p.prefix == "" {
-		p.prefix = v.String("topic_prefix")
+		p.prefix = post.PrefixRead(v.String("topic_prefix"))
 	}
 	p.baseMode = map[string]post.BaseMode{"static": post.BaseStatic, "prefix": post.BasePrefix}[v.String("srcpath")]
 	p.inflight, errs[2] = fetch.ParseInflight(v.String("inflight"))

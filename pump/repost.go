@@ -44,7 +44,7 @@ func (f *Flow) forward(ctx context.Context, j *job) {
 		return
 	}
 	a := j.a.Clone()
-	a.Topic = post.Reprefix(a.Topic, f.cfg.Values.String("topic_prefix"), f.plan.prefix)
+	a.Topic = post.Reprefix(a.Topic, post.PrefixRead(f.cfg.Values.String("topic_prefix")), f.plan.prefix)
 	f.send(ctx, j, a)
 }
 
