@@ -2,12 +2,12 @@ package pump
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
 	"strings"
 
+	"srpump/post"
 	"srpump/pump/broker"
 	"srpump/pump/broker/amqp"
 	"srpump/pump/broker/pipe"
@@ -19,6 +19,8 @@ import (
 type endpoint struct {
 	url  string // with its password
 	user string // of the broker; empty where it has none
+	urls bool   // a pipe that prints URLs, see outlet
+	mode post.BaseMode
 }
 
 // pipeURL is the broker that is a pair of pipes.
@@ -70,7 +72,7 @@ func (h *Host) complete(c *config.Config, option string, poster bool) (endpoint,
 	outlet := c.Values.String("outlet")
 	switch {
 	case poster && outlet == "url":
-		return endpoint{}, errors.New("cannot use outlet url: it is not in this release; json prints whole announcements")
+		return endpoint{url: pipeURL, urls: true, mode: baseMode(c)}, nil
 	case raw == pipeURL, poster && outlet == "json":
 		return endpoint{url: pipeURL}, nil
 	case raw == "", raw == "sqlite:", raw == "sqlite://":
@@ -100,6 +102,8 @@ func (h *Host) open(ctx context.Context, e endpoint, c *config.Config) (broker.C
 func (h *Host) dial(ctx context.Context, e endpoint, c *config.Config, o broker.Options) (broker.Conn, error) {
 	o.Name, o.Logger, o.TLSRigour = c.Preset.Program()+"/"+c.Name, h.Log, c.Values.String("tls_rigour")
 	switch {
+	case e.urls:
+		return pipe.NewForm(h.Stdin, h.Stdout, h.Log, e.appendURL), nil
 	case e.isPipe():
 		return pipe.New(h.Stdin, h.Stdout, h.Log), nil
 	case e.isLocal():

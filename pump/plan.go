@@ -39,7 +39,7 @@ func newPlan(c *config.Config, h *Host) (plan, error) {
 	if p.prefix == "" {
 		p.prefix = post.PrefixRead(v.String("topic_prefix"))
 	}
-	p.baseMode = map[string]post.BaseMode{"static": post.BaseStatic, "prefix": post.BasePrefix}[v.String("srcpath")]
+	p.baseMode = baseMode(c)
 	p.inflight, errs[2] = fetch.ParseInflight(v.String("inflight"))
 	p.sync, errs[3] = fetch.ParseSync(v.String("fsync"))
 	p.headers, p.drop, errs[4] = headerOption(c)
@@ -84,4 +84,9 @@ func consumeOption(c *config.Config) string {
 		return "manager"
 	}
 	return "broker"
+}
+
+// baseMode is the option srcpath.
+func baseMode(c *config.Config) post.BaseMode {
+	return map[string]post.BaseMode{"static": post.BaseStatic, "prefix": post.BasePrefix}[c.Values.String("srcpath")]
 }

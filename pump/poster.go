@@ -26,6 +26,7 @@ type Poster struct {
 	target endpoint
 	route  route
 	sum    string // method; empty when sums are not computed
+	since  since
 	cache  *winnow.Cache
 	out    *announcer
 	owed   owed
@@ -37,13 +38,15 @@ type Poster struct {
 // NewPoster reads what a poster needs from its configuration.
 func NewPoster(c *config.Config, h *Host) (*Poster, error) {
 	p := &Poster{cfg: c, host: h, sum: c.Values.String("sum"), events: newEvents(c)}
-	var errs [5]error // all that is wrong is said at once
+	var errs [6]error // all that is wrong is said at once
 	if p.target, errs[0] = h.endpoint(c, "post_broker", true); errs[0] == nil {
 		p.route, errs[1] = newRoute(c, p.target, p.target)
 		p.maker, errs[2] = newMaker(c, p.target, h)
 	}
 	errs[3] = about("sum", checkSum(p.sum))
 	p.rules, errs[4] = NewRules(c.Rules, c.Final, c.AcceptsUnmatched())
+	p.since, errs[5] = parseSince(c.Values.String("since"), h.Now())
+	errs[5] = about("since", errs[5])
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
@@ -103,7 +106,8 @@ func (p *Poster) Post(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
-	if _, err = p.walk(ctx, paths); err != nil {
+	p.announceSince()
+	if _, err = p.walk(ctx, paths, p.since); err != nil {
 		p.cancel()
 	}
 	flush, done := lingering(ctx, stopTime)
@@ -133,9 +137,9 @@ func lingering(ctx context.Context, d time.Duration) (context.Context, context.C
 	return later, func() { forget(); end() }
 }
 
-// walk lists files and hands them to as many readers as there are processors. It returns the
-// names it did not list to their end.
-func (p *Poster) walk(ctx context.Context, paths []string) (rest []string, err error) {
+// walk lists files and hands those changed since to as many readers as there are processors.
+// It returns the names it did not list to their end.
+func (p *Poster) walk(ctx context.Context, paths []string, from since) (rest []string, err error) {
 	found := make(chan entry, 1024)
 	var readers sync.WaitGroup
 	for range max(runtime.NumCPU(), p.cfg.Values.Int("instances")) {
@@ -147,7 +151,11 @@ func (p *Poster) walk(ctx context.Context, paths []string) (rest []string, err e
 			}
 		}()
 	}
+	follow := p.cfg.Values.Bool("follow_symlinks")
 	rest, err = p.list(ctx, paths, func(e entry) error {
+		if !from.covers(e, follow) {
+			return nil
+		}
 		select {
 		case found <- e:
 			return nil

@@ -113,7 +113,7 @@ func TestStopRest(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if rest := p.walkWhenReady(ctx, w, names); !slices.Equal(rest, names) {
+	if rest := p.walkWhenReady(ctx, w, nil, names); !slices.Equal(rest, names) {
 		t.Errorf("left %q before it began", rest)
 	}
 	refusal := errors.New("enough")

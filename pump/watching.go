@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -38,11 +39,14 @@ func (p *Poster) Watch(ctx context.Context, paths []string) error {
 	if err != nil {
 		p.host.Log.Warn("not all may be announced", "error", err)
 	}
+	left = distinct(left)
 	if v.Bool("post_on_start") {
-		left = append(left, roots...)
+		roots = slices.DeleteFunc(distinct(roots), func(r string) bool { return slices.Contains(left, r) })
+	} else {
+		roots = nil
 	}
 	var first sync.WaitGroup
-	first.Go(func() { left = p.walkWhenReady(ctx, w, distinct(left)) })
+	first.Go(func() { left = p.walkWhenReady(ctx, w, left, roots) })
 	err = w.Run(ctx, p.settled)
 	p.cancel()
 	first.Wait()
@@ -63,23 +67,30 @@ func (p *Poster) Watch(ctx context.Context, paths []string) error {
 	return err
 }
 
-// walkWhenReady announces what is there, once whatever changes from then on is noticed. It
-// returns the names it did not list to their end.
-func (p *Poster) walkWhenReady(ctx context.Context, w *watch.Watcher, paths []string) (rest []string) {
+// walkWhenReady announces all that the last run left and, of what is there, what changed
+// since, once whatever changes from then on is noticed. It returns the names it did not list
+// to their end: they are walked whole the next time, when a duration leads to another time.
+func (p *Poster) walkWhenReady(ctx context.Context, w *watch.Watcher, left, roots []string) (rest []string) {
 	select {
 	case <-w.Ready():
 		p.host.ready()
 	case <-ctx.Done():
-		return paths
+		return slices.Concat(left, roots)
 	}
-	rest, err := p.walk(ctx, paths)
+	rest, err := p.walk(ctx, left, since{})
+	if err == nil {
+		p.announceSince()
+		rest, err = p.walk(ctx, roots, p.since)
+	} else {
+		rest = append(rest, roots...)
+	}
 	if err != nil && ctx.Err() == nil {
 		p.fail(err)
 	}
 	if err != nil {
 		return rest
 	}
-	p.host.Log.Info("watching", "paths", len(paths), "directories", w.Stats().Watched)
+	p.host.Log.Info("watching", "paths", len(left)+len(roots), "directories", w.Stats().Watched)
 	return nil
 }
 

@@ -177,5 +177,5 @@ func (v *visit) wants(d fs.DirEntry) bool {
 		return true
 	}
 	info, err := d.Info()
-	return err == nil && !changeTime(info).Before(v.cut)
+	return err == nil && !ChangeTime(info).Before(v.cut)
 }

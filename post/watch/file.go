@@ -50,7 +50,7 @@ type fileState struct {
 func stateOf(info fs.FileInfo) fileState {
 	return fileState{
 		id: identify(info), size: info.Size(), mode: info.Mode(),
-		mtime: info.ModTime().UnixNano(), ctime: changeTime(info).UnixNano(),
+		mtime: info.ModTime().UnixNano(), ctime: ChangeTime(info).UnixNano(),
 	}
 }
 

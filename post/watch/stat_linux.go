@@ -16,8 +16,9 @@ func identify(info fs.FileInfo) fileID {
 	return fileID{dev: uint64(st.Dev), ino: st.Ino}
 }
 
-// changeTime is the inode's ctime, which no program can set back.
-func changeTime(info fs.FileInfo) time.Time {
+// ChangeTime is when the inode of a file last changed: its contents, name or permissions. No
+// program can set it. Where it is not known it is the time of the contents.
+func ChangeTime(info fs.FileInfo) time.Time {
 	st, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {
 		return info.ModTime()

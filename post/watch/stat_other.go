@@ -11,7 +11,7 @@ import (
 // identify knows no inode here: directories reached twice are watched twice.
 func identify(fs.FileInfo) fileID { return fileID{} }
 
-// changeTime falls back to the modification time.
-func changeTime(info fs.FileInfo) time.Time { return info.ModTime() }
+// ChangeTime falls back to the time of the contents.
+func ChangeTime(info fs.FileInfo) time.Time { return info.ModTime() }
 
 func openDir(path string) (*os.File, error) { return os.Open(path) }

@@ -112,10 +112,11 @@ func (s *session) host() *pump.Host {
 	}
 }
 
-// announceLocal says where announcements go when no broker is configured.
+// announceLocal says where announcements go when no broker is configured
+// and they are not printed.
 func (s *session) announceLocal(options ...string) {
 	for _, o := range options {
-		if s.cfg.Values.String(o) != "" {
+		if s.cfg.Values.String(o) != "" || o == "post_broker" && s.cfg.Values.String("outlet") != "post" {
 			return
 		}
 	}

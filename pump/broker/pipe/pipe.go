@@ -25,13 +25,22 @@ type Conn struct {
 	in  io.Reader
 	out io.Writer
 	log *slog.Logger
+	put Form
 }
+
+// A Form appends a publishing to b as it is to be written, with the line feed behind it.
+type Form func(b []byte, p broker.Publishing) ([]byte, error)
 
 var _ broker.Conn = (*Conn)(nil)
 
-// New makes a connection of a pair of streams. It does not close them.
+// New makes a connection of a pair of streams, which writes JSON lines. It does not close them.
 func New(in io.Reader, out io.Writer, log *slog.Logger) *Conn {
-	return &Conn{in: in, out: out, log: log}
+	return NewForm(in, out, log, appendLine)
+}
+
+// NewForm is New with lines of another form.
+func NewForm(in io.Reader, out io.Writer, log *slog.Logger, put Form) *Conn {
+	return &Conn{in: in, out: out, log: log, put: put}
 }
 
 // The topology of a pipe is the pipe.
@@ -63,7 +72,7 @@ func (c *Conn) Publisher(_ context.Context, o broker.PublishOptions) (broker.Pub
 	if c.out == nil {
 		return nil, c.unsupported("publish")
 	}
-	return newWriter(c.out, max(o.Window, 256)), nil
+	return newWriter(c.out, c.put, max(o.Window, 256)), nil
 }
 
 type reader struct {

@@ -30,6 +30,7 @@ type letter struct {
 // a write for ever, as nothing can wake it, so nobody else waits for it without an end.
 type writer struct {
 	out     *bufio.Writer
+	put     Form
 	slots   chan struct{} // one for each publishing not confirmed
 	work    chan struct{} // there is something to take
 	closing chan struct{}
@@ -44,9 +45,9 @@ type writer struct {
 	idle    chan struct{}
 }
 
-func newWriter(out io.Writer, window int) *writer {
+func newWriter(out io.Writer, put Form, window int) *writer {
 	w := &writer{
-		out: bufio.NewWriterSize(out, 64<<10), slots: make(chan struct{}, window), work: make(chan struct{}, 1),
+		out: bufio.NewWriterSize(out, 64<<10), put: put, slots: make(chan struct{}, window), work: make(chan struct{}, 1),
 		closing: make(chan struct{}), ended: make(chan struct{}), idle: make(chan struct{}),
 	}
 	go w.run()
@@ -124,7 +125,7 @@ func (w *writer) write(batch []*letter) error {
 	var buf []byte
 	for _, l := range batch {
 		var line []byte
-		if line, l.err = appendLine(buf[:0], l.p.Key, l.p.Headers, l.p.Body); l.err == nil {
+		if line, l.err = w.put(buf[:0], l.p); l.err == nil {
 			buf = line
 			w.out.Write(line)
 		}
@@ -156,15 +157,16 @@ func (w *writer) settle(n int, outcome func(*letter) error) {
 }
 
 // appendLine writes [topic, headers, body] and a line feed.
-func appendLine(b []byte, key string, headers map[string]any, body []byte) ([]byte, error) {
+func appendLine(b []byte, p broker.Publishing) ([]byte, error) {
 	buf := bytes.NewBuffer(b)
 	enc := json.NewEncoder(buf)
 	enc.SetEscapeHTML(false)
+	headers := p.Headers
 	if headers == nil {
 		headers = map[string]any{}
 	}
-	if err := enc.Encode([]any{key, headers, string(bytes.TrimRight(body, " \n"))}); err != nil {
-		return nil, fmt.Errorf("cannot write announcement %q: %w", key, err)
+	if err := enc.Encode([]any{p.Key, headers, string(bytes.TrimRight(p.Body, " \n"))}); err != nil {
+		return nil, fmt.Errorf("cannot write announcement %q: %w", p.Key, err)
 	}
 	return buf.Bytes(), nil
 }
