@@ -40,27 +40,45 @@ type Placement struct {
 // post.Retrieval). The error wraps post.ErrDestination when the result would
 // leave the directory.
 func (p *Placement) Place(a *post.Announcement, c *Choice, suggested string) (Place, error) {
-	rel, err := p.strip(c.Capture.Strip, suggested)
-	if err != nil {
-		return Place{}, err
+	s, err := p.Steps(a, c, suggested)
+	return s.Place, err
+}
+
+// Steps are what a placement comes to, one after the other.
+type Steps struct {
+	Stripped  string // the suggested path after strip
+	Flattened string // the name after flatten
+	Named     string // the name after filename
+	Mirrored  string // the directories kept, with a slash behind; empty without mirror
+	Directory string // with dates and the like filled in
+	Place     Place
+}
+
+// Steps is Place, step by step. With an error, the steps before it are filled in.
+func (p *Placement) Steps(a *post.Announcement, c *Choice, suggested string) (s Steps, err error) {
+	if s.Stripped, err = p.strip(c.Capture.Strip, suggested); err != nil {
+		return s, err
 	}
-	dir, name := path.Split(rel)
+	dir, name := path.Split(s.Stripped)
 	if f := c.Capture.Flatten; f != "/" && f != "" {
-		name = strings.ReplaceAll(rel, "/", f)
+		name = strings.ReplaceAll(s.Stripped, "/", f)
 	}
-	if name, err = p.name(a, c, name); err != nil {
-		return Place{}, err
+	s.Flattened = name
+	if s.Named, err = p.name(a, c, name); err != nil {
+		return s, err
 	}
-	if !c.Capture.Mirror {
-		dir = ""
+	if c.Capture.Mirror {
+		s.Mirrored = dir
 	}
 	root, late := p.split(c.Capture.Directory)
 	late = p.substitute(late, a, c.Groups)
-	within, err := post.Within(path.Join("/", late, dir) + "/" + name)
+	s.Directory = path.Join(root, late)
+	within, err := post.Within(path.Join("/", late, s.Mirrored) + "/" + s.Named)
 	if err != nil || escapes(late) {
-		return Place{}, fmt.Errorf("%w: %.80q", post.ErrDestination, late+"/"+dir+name)
+		return s, fmt.Errorf("%w: %.80q", post.ErrDestination, late+"/"+s.Mirrored+s.Named)
 	}
-	return Place{Root: root, Path: within}, nil
+	s.Place = Place{Root: root, Path: within}
+	return s, nil
 }
 
 // escapes reports whether substituted text climbs; it is refused, not cleaned away.

@@ -29,6 +29,7 @@ type Poster struct {
 	since  since
 	cache  *winnow.Cache
 	out    *announcer
+	dry    func(*post.Announcement) // takes announcements in place of the broker, for Explain
 	owed   owed
 	fatal  error // what ends everything, set once
 	once   sync.Once

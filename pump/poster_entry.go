@@ -197,6 +197,10 @@ func (p *Poster) blocks(ctx context.Context, e entry, info fs.FileInfo, sum func
 // send publishes an announcement of path unless it was published already. Until the broker
 // has it, the path is owed.
 func (p *Poster) send(ctx context.Context, path string, a *post.Announcement) error {
+	if p.dry != nil {
+		p.dry(a)
+		return nil
+	}
 	return p.sendAs(ctx, path, a, a)
 }
 

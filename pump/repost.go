@@ -16,6 +16,11 @@ func (f *Flow) repost(ctx context.Context, j *job) {
 		f.end(j, done)
 		return
 	}
+	f.send(ctx, j, f.copied(j))
+}
+
+// copied is the announcement of the copy j made.
+func (f *Flow) copied(j *job) *post.Announcement {
 	a := j.a.Clone()
 	a.Sum, a.Block = j.sum, j.block
 	full := j.at.Full()
@@ -25,7 +30,7 @@ func (f *Flow) repost(ctx context.Context, j *job) {
 	}
 	a.SetHeader(post.HeaderRename, "")
 	a.Topic = post.MakeTopic(f.plan.prefix, relativeTo(f.plan.postDir, full), f.cfg.Values.Bool("post_topic_filename"))
-	f.send(ctx, j, a)
+	return a
 }
 
 // relativeTo takes dir off the front of path, at a whole component.
@@ -43,15 +48,28 @@ func (f *Flow) forward(ctx context.Context, j *job) {
 		f.end(j, done)
 		return
 	}
-	a := j.a.Clone()
-	a.Topic = post.Reprefix(a.Topic, post.PrefixRead(f.cfg.Values.String("topic_prefix")), f.plan.prefix)
-	f.send(ctx, j, a)
+	f.send(ctx, j, f.passedOn(j.a))
 }
 
-// send publishes a for j. Headers that say where it comes from and where it
-// goes are filled in where they are missing; those configured are added or
-// taken off.
+// passedOn is an announcement as it is passed on: unchanged but for what routing needs.
+func (f *Flow) passedOn(a *post.Announcement) *post.Announcement {
+	a = a.Clone()
+	a.Topic = post.Reprefix(a.Topic, post.PrefixRead(f.cfg.Values.String("topic_prefix")), f.plan.prefix)
+	return a
+}
+
+// send publishes a for j.
 func (f *Flow) send(ctx context.Context, j *job, a *post.Announcement) {
+	f.dress(a)
+	err := f.announce.send(ctx, a, func(err error) { f.confirmed(j, err) })
+	if err != nil && ctx.Err() == nil && !errors.Is(err, broker.ErrClosed) {
+		f.giveUp(j, err)
+	}
+}
+
+// dress gives an announcement its headers: those that say where it comes from and where it goes are
+// filled in where they are missing; those configured are added or taken off.
+func (f *Flow) dress(a *post.Announcement) {
 	fill := func(name, value string) {
 		if a.Header(name) == "" && value != "" && a.Headers[name] == nil {
 			a.SetHeader(name, value)
@@ -65,10 +83,6 @@ func (f *Flow) send(ctx context.Context, j *job, a *post.Announcement) {
 	}
 	for k := range f.plan.drop {
 		delete(a.Headers, k)
-	}
-	err := f.announce.send(ctx, a, func(err error) { f.confirmed(j, err) })
-	if err != nil && ctx.Err() == nil && !errors.Is(err, broker.ErrClosed) {
-		f.giveUp(j, err)
 	}
 }
 

@@ -118,14 +118,20 @@ type Choice struct {
 	Line       string   // file:line of the deciding rule; empty when none matched
 }
 
-// Choose decides about an announcement: its srcpath and relpath, as they stand
-// on the first line, against each pattern in turn. It fails when a pattern cannot
-// tell in time; a stranger's name must not slip past a reject that way.
-func (rs *Rules) Choose(a *post.Announcement) (Choice, error) {
+// matched is the text patterns are matched against.
+func matched(a *post.Announcement) string {
 	text := a.Text()
 	if ext := a.Header("sundew_extension"); ext != "" && !strings.Contains(a.Path, ":") {
 		text += ":" + ext
 	}
+	return text
+}
+
+// Choose decides about an announcement: its srcpath and relpath, as they stand
+// on the first line, against each pattern in turn. It fails when a pattern cannot
+// tell in time; a stranger's name must not slip past a reject that way.
+func (rs *Rules) Choose(a *post.Announcement) (Choice, error) {
+	text := matched(a)
 	return rs.choose(text)
 }
 

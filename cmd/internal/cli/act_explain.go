@@ -8,7 +8,7 @@ import (
 
 // explainActions check and explain a configuration.
 func explainActions(p config.Preset) []action {
-	return []action{
+	out := []action{
 		{"check", "[config ...]", "say everything that is wrong with it", func(_ context.Context, s *session, args []string) error {
 			return s.check(args)
 		}},
@@ -16,4 +16,10 @@ func explainActions(p config.Preset) []action {
 			return s.show(args)
 		}},
 	}
+	if p == config.Audit || p == config.Poll {
+		return out
+	}
+	return append(out, action{"explain", "config what ...", "say what would become of a URL, a path or an announcement", func(ctx context.Context, s *session, args []string) error {
+		return s.explain(ctx, args)
+	}})
 }

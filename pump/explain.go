@@ -1,0 +1,164 @@
+package pump
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"srpump/post"
+	"srpump/pump/broker"
+	"srpump/pump/broker/pipe"
+	"srpump/pump/config"
+	"srpump/pump/transfer"
+)
+
+// An Explanation is what would become of one announcement, or of one path.
+type Explanation struct {
+	Text     string // what the patterns are matched against
+	Rule     string // file:line of the deciding rule; empty when none matches
+	Accepted bool
+	Events   bool // it is rejected because of the option events
+
+	Source    string // where it would be fetched from
+	Second    string // where else, if it is not there
+	Suggested string // what it wants to be called
+	Steps     *Steps // where it would be placed; nil when nothing would
+	Refused   error  // why it would be given up
+
+	Posted []Posted // what would be announced
+}
+
+// A Posted is one announcement that would be made.
+type Posted struct {
+	Exchange, Topic, Line string
+	Headers               map[string]any
+}
+
+// Explain says what the flow of a configuration would do with an announcement, by the flow's own
+// code. Nothing is opened, fetched or published.
+func Explain(c *config.Config, h *Host, a *post.Announcement) (*Explanation, error) {
+	f, err := NewFlow(c, h.quiet())
+	if err != nil {
+		return nil, err
+	}
+	j := &job{a: a, sum: a.Sum, block: a.Block}
+	e := &Explanation{Text: matched(a)}
+	if j.choice, err = f.rules.Choose(a); err != nil {
+		e.Refused = err
+		return e, nil
+	}
+	e.Rule, e.Accepted = j.choice.Line, j.choice.Accept
+	if e.Accepted && f.plan.files && !f.events[kindOf(a)] {
+		e.Accepted, e.Events = false, true
+	}
+	if !e.Accepted {
+		return e, nil
+	}
+	if f.plan.files {
+		f.explainPlace(e, j)
+	}
+	if !f.plan.posting || e.Refused != nil {
+		return e, nil
+	}
+	out := f.passedOn(a)
+	if f.plan.files {
+		out = f.copied(j)
+	}
+	f.dress(out)
+	e.add(f.plan.route.of(out), out)
+	return e, nil
+}
+
+func (f *Flow) explainPlace(e *Explanation, j *job) {
+	e.Refused = f.locate(j)
+	e.Source, e.Second, e.Suggested = j.from.URL, transfer.Redact(j.from.Second), j.from.Path
+	if j.from.Local != "" || j.from.URL != "" {
+		e.Source = j.url()
+		steps, _ := f.place.Steps(j.a, &j.choice, j.from.Path)
+		e.Steps = &steps
+	}
+}
+
+// add adds what would be published.
+func (e *Explanation) add(exchange string, a *post.Announcement) {
+	m, err := post.EncodeV02(a)
+	if err != nil {
+		e.Refused = err
+		return
+	}
+	line, _, _ := strings.Cut(string(m.Body), "\n")
+	e.Posted = append(e.Posted, Posted{exchange, m.Topic, line, m.Headers})
+}
+
+// ExplainPath says what a poster would announce of a file. The file is read for its checksum;
+// nothing is published.
+func ExplainPath(ctx context.Context, c *config.Config, h *Host, path string) (*Explanation, error) {
+	p, err := NewPoster(c, h.quiet())
+	if err != nil {
+		return nil, err
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(h.Cwd, path)
+	}
+	probe := post.Announcement{Base: p.maker.BaseURL, Path: p.maker.Rel(path)}
+	e := &Explanation{Text: matched(&probe)}
+	choice, err := p.rules.Choose(&probe)
+	if err != nil {
+		e.Refused = err
+		return e, nil
+	}
+	e.Rule, e.Accepted = choice.Line, choice.Accept
+	en := entry{path: path}
+	if info, err := os.Lstat(path); err == nil {
+		en.info = info
+	}
+	if e.Accepted && !p.wanted(en) {
+		e.Accepted, e.Events = false, true
+	}
+	if e.Accepted {
+		p.dry = func(a *post.Announcement) { e.add(p.route.of(a), a) }
+		e.Refused = p.announce(ctx, en)
+	}
+	return e, nil
+}
+
+// FromURL is the announcement of a file at a URL, as the patterns of a flow see it.
+func FromURL(raw, prefix string, h *Host) (*post.Announcement, error) {
+	u, err := url.Parse(raw)
+	if err != nil || u.Scheme == "" {
+		return nil, fmt.Errorf("cannot explain %q: it is neither a URL nor an announcement", config.Redact(raw))
+	}
+	a := &post.Announcement{Time: post.At(h.Now()), Base: u.Scheme + "://" + u.Host + "/", Path: strings.TrimPrefix(u.Path, "/")}
+	if u.Scheme == "file" {
+		a.Base, a.Path = post.LocalBase, u.Path
+	}
+	if prefix == "" {
+		prefix = post.DefaultPrefix
+	}
+	a.Topic, a.Sum = post.MakeTopic(prefix, a.Path, true), post.NoSum()
+	return a, nil
+}
+
+// FromLines hands over each announcement of lines of JSON, the output of outlet json. The error of a
+// line that is none is handed over in its place.
+func FromLines(ctx context.Context, r io.Reader, h *Host, each func(*post.Announcement, error)) error {
+	in, err := pipe.New(r, io.Discard, h.quiet().Log).Consume(ctx, "", broker.ConsumeOptions{})
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	for {
+		d, err := in.Next(ctx)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		each(post.Decode(d.Key, d.Headers, d.Body))
+	}
+}
