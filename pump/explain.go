@@ -2,6 +2,7 @@ package pump
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -38,31 +39,56 @@ type Posted struct {
 	Headers               map[string]any
 }
 
-// Explain says what the flow of a configuration would do with an announcement, by the flow's own
-// code. Nothing is opened, fetched or published.
-func Explain(c *config.Config, h *Host, a *post.Announcement) (*Explanation, error) {
+// Explain says what would become of a path (sr_post and sr_watch), or of a URL, an announcement as
+// outlet json prints it, or with - of each line of standard input, by the code of the flow itself.
+// Nothing is opened, fetched or published. The error is the first that left something unexplained.
+func Explain(ctx context.Context, c *config.Config, h *Host, what string, each func(*Explanation)) error {
+	if c.Preset&posts != 0 {
+		e, err := explainPath(ctx, c, h, what)
+		if err == nil {
+			each(e)
+		}
+		return err
+	}
 	f, err := NewFlow(c, h.quiet())
 	if err != nil {
-		return nil, err
+		return err
 	}
+	in := h.Stdin
+	switch {
+	case strings.HasPrefix(what, "["), strings.HasPrefix(what, "{"):
+		in = strings.NewReader(what + "\n")
+	case what != "-":
+		a, err := fromURL(what, c.Values.String("topic_prefix"), h)
+		if err == nil {
+			each(f.explain(a))
+		}
+		return err
+	}
+	return fromLines(ctx, in, h, func(a *post.Announcement) { each(f.explain(a)) })
+}
+
+// explain says what the flow would do with an announcement.
+func (f *Flow) explain(a *post.Announcement) *Explanation {
+	var err error
 	j := &job{a: a, sum: a.Sum, block: a.Block}
 	e := &Explanation{Text: matched(a)}
 	if j.choice, err = f.rules.Choose(a); err != nil {
 		e.Refused = err
-		return e, nil
+		return e
 	}
 	e.Rule, e.Accepted = j.choice.Line, j.choice.Accept
 	if e.Accepted && f.plan.files && !f.events[kindOf(a)] {
 		e.Accepted, e.Events = false, true
 	}
 	if !e.Accepted {
-		return e, nil
+		return e
 	}
 	if f.plan.files {
 		f.explainPlace(e, j)
 	}
 	if !f.plan.posting || e.Refused != nil {
-		return e, nil
+		return e
 	}
 	out := f.passedOn(a)
 	if f.plan.files {
@@ -70,7 +96,7 @@ func Explain(c *config.Config, h *Host, a *post.Announcement) (*Explanation, err
 	}
 	f.dress(out)
 	e.add(f.plan.route.of(out), out)
-	return e, nil
+	return e
 }
 
 func (f *Flow) explainPlace(e *Explanation, j *job) {
@@ -94,9 +120,9 @@ func (e *Explanation) add(exchange string, a *post.Announcement) {
 	e.Posted = append(e.Posted, Posted{exchange, m.Topic, line, m.Headers})
 }
 
-// ExplainPath says what a poster would announce of a file. The file is read for its checksum;
+// explainPath says what a poster would announce of a file. The file is read for its checksum;
 // nothing is published.
-func ExplainPath(ctx context.Context, c *config.Config, h *Host, path string) (*Explanation, error) {
+func explainPath(ctx context.Context, c *config.Config, h *Host, path string) (*Explanation, error) {
 	p, err := NewPoster(c, h.quiet())
 	if err != nil {
 		return nil, err
@@ -126,8 +152,8 @@ func ExplainPath(ctx context.Context, c *config.Config, h *Host, path string) (*
 	return e, nil
 }
 
-// FromURL is the announcement of a file at a URL, as the patterns of a flow see it.
-func FromURL(raw, prefix string, h *Host) (*post.Announcement, error) {
+// fromURL is the announcement of a file at a URL, as the patterns of a flow see it.
+func fromURL(raw, prefix string, h *Host) (*post.Announcement, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme == "" {
 		return nil, fmt.Errorf("cannot explain %q: it is neither a URL nor an announcement", config.Redact(raw))
@@ -143,22 +169,27 @@ func FromURL(raw, prefix string, h *Host) (*post.Announcement, error) {
 	return a, nil
 }
 
-// FromLines hands over each announcement of lines of JSON, the output of outlet json. The error of a
-// line that is none is handed over in its place.
-func FromLines(ctx context.Context, r io.Reader, h *Host, each func(*post.Announcement, error)) error {
+// fromLines hands over each announcement of lines of JSON; the first line that is none is the error.
+func fromLines(ctx context.Context, r io.Reader, h *Host, each func(*post.Announcement)) error {
 	in, err := pipe.New(r, io.Discard, h.quiet().Log).Consume(ctx, "", broker.ConsumeOptions{})
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	var first error
 	for {
 		d, err := in.Next(ctx)
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
+		switch {
+		case errors.Is(err, io.EOF):
+			return first
+		case err != nil:
 			return err
 		}
-		each(post.Decode(d.Key, d.Headers, d.Body))
+		a, err := post.Decode(d.Key, d.Headers, d.Body)
+		if err == nil {
+			each(a)
+		} else if first == nil {
+			first = err
+		}
 	}
 }

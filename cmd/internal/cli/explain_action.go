@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"srpump/post"
 	"srpump/pump"
 	"srpump/pump/config"
 )
@@ -31,7 +30,7 @@ func (s *session) explain(ctx context.Context, args []string) error {
 	}
 	taken := true
 	for _, what := range args {
-		err := s.explainOne(ctx, what, func(e *pump.Explanation) {
+		err := pump.Explain(ctx, s.cfg, s.host(), what, func(e *pump.Explanation) {
 			s.printExplanation(e)
 			taken = taken && e.Accepted && e.Refused == nil
 		})
@@ -43,43 +42,6 @@ func (s *session) explain(ctx context.Context, args []string) error {
 		return errRejected
 	}
 	return nil
-}
-
-func (s *session) explainOne(ctx context.Context, what string, each func(*pump.Explanation)) error {
-	if s.preset&(config.Post|config.Watch) != 0 {
-		e, err := pump.ExplainPath(ctx, s.cfg, s.host(), what)
-		if err == nil {
-			each(e)
-		}
-		return err
-	}
-	one := func(a *post.Announcement, err error) error {
-		if err != nil {
-			return err
-		}
-		e, err := pump.Explain(s.cfg, s.host(), a)
-		if err == nil {
-			each(e)
-		}
-		return err
-	}
-	in := s.Stdin
-	switch {
-	case strings.HasPrefix(what, "["), strings.HasPrefix(what, "{"):
-		in = strings.NewReader(what + "\n")
-	case what != "-":
-		return one(pump.FromURL(what, s.cfg.Values.String("topic_prefix"), s.host()))
-	}
-	var first error
-	err := pump.FromLines(ctx, in, s.host(), func(a *post.Announcement, err error) {
-		if err = one(a, err); first == nil {
-			first = err
-		}
-	})
-	if first != nil {
-		return first
-	}
-	return err
 }
 
 // printExplanation prints an explanation, one thing a line: a word, and what it is about.
