@@ -168,14 +168,15 @@ func (p *pulse) away(why error) {
 	}
 	if why == nil {
 		p.p.Unreachable, p.p.Trouble, p.p.MovedUptime = time.Time{}, "", daemon.Uptime()
+		p.write()
 		p.super.Status(p.p.State)
-	} else {
-		p.p.Unreachable, p.p.Trouble = time.Now(), why.Error()
-		p.super.Ready() // it goes on as soon as the broker does
-		p.super.Status(why.Error())
-		p.s.parent.Unreachable(why)
+		return
 	}
-	p.write()
+	p.p.Unreachable, p.p.Trouble = time.Now(), why.Error()
+	p.write() // first: who is told will look
+	p.super.Ready()
+	p.super.Status(why.Error())
+	p.s.parent.Unreachable(why)
 }
 
 // reloading says that the worker makes room for one with a new configuration.
