@@ -127,15 +127,30 @@ func classOf(err error) retry.Class {
 // retryEvery is how often the retry queue is looked at.
 const retryEvery = 50 * time.Millisecond
 
+// retryIdle is the same while it is empty: an idle flow must cost nothing.
+const retryIdle = 500 * time.Millisecond
+
+func retryPause(waiting int) time.Duration {
+	if waiting == 0 {
+		return retryIdle
+	}
+	return retryEvery
+}
+
 // retryLoop takes in again what is due, as much as there are workers for.
 func (f *Flow) retryLoop(ctx context.Context) {
-	tick := time.NewTicker(retryEvery)
+	pause := retryEvery
+	tick := time.NewTicker(pause)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
 			return
+		}
+		if every := retryPause(f.retries.Len()); every != pause {
+			pause = every
+			tick.Reset(every)
 		}
 		_, due := f.jobs.len()
 		for _, e := range f.retries.Due(f.host.Now(), 4*f.plan.workers-due) {
