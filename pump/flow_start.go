@@ -26,7 +26,7 @@ func (f *Flow) start(ctx context.Context) error {
 		return err
 	}
 	f.slots = make(chan struct{}, f.plan.prefetch)
-	f.pool = newPool(f.plan.workers, f.hostShare(), f.work)
+	f.pool = newPool(f.plan.workers, f.hostShare(), f.newestFirst(), f.work)
 	f.finish = newFinisher(f)
 	if f.plan.files {
 		f.openTransfers()
@@ -73,7 +73,7 @@ func (f *Flow) openState() error {
 		ttl = min(ttl, pipePatience)
 	}
 	var err error
-	f.retries, err = retry.Open(f.state, retry.Options{Logger: f.host.Log, Now: f.host.Now, TTL: ttl, MaxPermanent: f.cfg.Values.Int("retry_permanent")})
+	f.retries, err = retry.Open(f.state, retry.Options{Logger: f.host.Log, Now: f.host.Now, TTL: ttl, MaxPermanent: f.cfg.Values.Int("retry_permanent"), NewestFirst: f.newestFirst()})
 	f.opened.Store(f.retries)
 	return err
 }
@@ -120,6 +120,9 @@ func (f *Flow) writeMark(path string, n int) error {
 	}
 	return nil
 }
+
+// newestFirst is the option order.
+func (f *Flow) newestFirst() bool { return f.cfg.Values.String("order") == "newest" }
 
 // hostShare is how many workers one source host may occupy.
 func (f *Flow) hostShare() int {

@@ -503,7 +503,7 @@ func TestPoolShares(t *testing.T) {
 	var mu sync.Mutex
 	running, most := map[string]int{}, map[string]int{}
 	release, fast := make(chan struct{}), make(chan struct{}, 100)
-	p := newPool(4, 3, func(_ context.Context, j *job) {
+	p := newPool(4, 3, false, func(_ context.Context, j *job) {
 		mu.Lock()
 		running[j.source]++
 		most[j.source] = max(most[j.source], running[j.source])

@@ -2,7 +2,6 @@ package pump
 
 import (
 	"context"
-	"slices"
 	"sync"
 )
 
@@ -14,6 +13,7 @@ type pool struct {
 	lines  map[string]*line
 	turns  []*line // hosts with work, in turn
 	share  int
+	newest bool // see backlog
 	closed bool
 	over   sync.WaitGroup
 	work   func(context.Context, *job)
@@ -21,19 +21,15 @@ type pool struct {
 
 type line struct {
 	host   string
-	jobs   []task
+	jobs   backlog
 	active int
 	listed bool // among turns
 }
 
-type task struct {
-	ctx context.Context
-	j   *job
-}
-
-// newPool starts n workers, of which one host may occupy share.
-func newPool(n, share int, work func(context.Context, *job)) *pool {
-	p := &pool{lines: make(map[string]*line), share: share, work: work}
+// newPool starts n workers, of which one host may occupy share; newest is the order in which
+// each host's jobs are begun.
+func newPool(n, share int, newest bool, work func(context.Context, *job)) *pool {
+	p := &pool{lines: make(map[string]*line), share: share, newest: newest, work: work}
 	p.ready = sync.NewCond(&p.mu)
 	for range n {
 		p.over.Go(p.run)
@@ -47,17 +43,17 @@ func (p *pool) add(ctx context.Context, j *job) {
 	defer p.mu.Unlock()
 	l := p.lines[j.source]
 	if l == nil {
-		l = &line{host: j.source}
+		l = &line{host: j.source, jobs: backlog{newest: p.newest}}
 		p.lines[j.source] = l
 	}
-	l.jobs = append(l.jobs, task{ctx, j})
+	l.jobs.add(ctx, j)
 	p.list(l)
 	p.ready.Signal()
 }
 
 // list puts a host at the end of the turns when it has work and room.
 func (p *pool) list(l *line) {
-	if !l.listed && len(l.jobs) > 0 && l.active < p.share {
+	if !l.listed && l.jobs.len() > 0 && l.active < p.share {
 		l.listed = true
 		p.turns = append(p.turns, l)
 	}
@@ -68,15 +64,7 @@ func (p *pool) withdraw(j *job) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := p.lines[j.source]
-	if l == nil {
-		return false
-	}
-	i := slices.IndexFunc(l.jobs, func(t task) bool { return t.j == j })
-	if i < 0 {
-		return false
-	}
-	l.jobs = slices.Delete(l.jobs, i, i+1)
-	return true
+	return l != nil && l.jobs.withdraw(j)
 }
 
 // full reports whether a host has more work waiting than it will soon get to.
@@ -84,7 +72,7 @@ func (p *pool) full(host string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	l := p.lines[host]
-	return l != nil && len(l.jobs) >= 2*p.share
+	return l != nil && l.jobs.len() >= 2*p.share
 }
 
 func (p *pool) run() {
@@ -100,12 +88,11 @@ func (p *pool) run() {
 		l := p.turns[0]
 		p.turns = p.turns[1:]
 		l.listed = false
-		if len(l.jobs) == 0 { // all were withdrawn
+		if l.jobs.len() == 0 { // all were withdrawn
 			p.mu.Unlock()
 			continue
 		}
-		t := l.jobs[0]
-		l.jobs = l.jobs[1:]
+		t := l.jobs.next()
 		l.active++
 		p.list(l)
 		if len(p.turns) > 0 {
@@ -122,7 +109,7 @@ func (p *pool) release(l *line) {
 	defer p.mu.Unlock()
 	l.active--
 	p.list(l)
-	if l.active == 0 && len(l.jobs) == 0 {
+	if l.active == 0 && l.jobs.len() == 0 {
 		delete(p.lines, l.host)
 	}
 	if len(p.turns) > 0 {

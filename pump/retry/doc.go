@@ -39,6 +39,7 @@ type Options struct {
 	Now          func() time.Time // time.Now when nil
 	TTL          time.Duration    // from the first failure to giving up; 48 h when 0
 	MaxPermanent int              // failures of class Permanent until giving up; 8 when 0
+	NewestFirst  bool             // of what is due, what was announced last comes first; a path keeps its order
 	NoSync       bool             // leave the disk to the kernel: a power cut may lose what was added
 }
 

@@ -9,14 +9,21 @@ import (
 	"srpump/post"
 )
 
-// Due takes out up to n entries whose time has come at now, the first due first. Each is
-// in flight until Done, Fail or Cancel.
+// Due takes out up to n entries whose time has come at now, the first due first, or with
+// Options.NewestFirst the one announced last. Each is in flight until Done, Fail or Cancel.
 func (q *Queue) Due(now time.Time, n int) []*Entry {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	next := q.index.due
+	if q.opts.NewestFirst {
+		next = q.index.newest
+	}
 	var out []*Entry
-	for len(out) < n && len(q.index.wait) > 0 && q.index.wait[0].due <= now.Sub(q.start) {
-		it := q.index.wait[0]
+	for len(out) < n {
+		it := next(now.Sub(q.start))
+		if it == nil {
+			break
+		}
 		q.index.fly(it)
 		a, s, err := q.read(it)
 		if err != nil {

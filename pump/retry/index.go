@@ -17,7 +17,8 @@ type item struct {
 	since time.Duration
 	due   time.Duration
 	same  *item // the next one of this path
-	at    int   // place among the waiting, or one of the states below
+	at    int   // place among the waiting or the ready, or one of the states below
+	ready bool
 }
 
 const (
@@ -48,11 +49,17 @@ func (w *waiting) Pop() any {
 	return it
 }
 
+// ready is a heap of what is due, the one announced last on top.
+type ready struct{ waiting }
+
+func (r ready) Less(i, j int) bool { return r.waiting[i].time > r.waiting[j].time }
+
 // An index finds items by id, by path and by time.
 type index struct {
 	ids   map[id]*item
 	paths map[uint64]*item
 	wait  waiting
+	ready ready // what is due, when the newest goes first
 }
 
 func pathHash(p string) uint64 { return xxhash.Sum64String(p) }
@@ -68,10 +75,42 @@ func (x *index) schedule(it *item) { heap.Push(&x.wait, it) }
 
 // fly takes it from the waiting.
 func (x *index) fly(it *item) {
-	if it.at >= 0 {
+	switch {
+	case it.at < 0:
+	case it.ready:
+		heap.Remove(&x.ready, it.at)
+	default:
 		heap.Remove(&x.wait, it.at)
 	}
-	it.at = inFlight
+	it.at, it.ready = inFlight, false
+}
+
+// due is the first of what is due at now, or nil.
+func (x *index) due(now time.Duration) *item {
+	if len(x.wait) == 0 || x.wait[0].due > now {
+		return nil
+	}
+	return x.wait[0]
+}
+
+// newest is, of what is due at now, what was announced last; or what of its path was
+// announced before, as the order of a path is kept.
+func (x *index) newest(now time.Duration) *item {
+	for it := x.due(now); it != nil; it = x.due(now) {
+		x.fly(it)
+		it.ready = true
+		heap.Push(&x.ready, it)
+	}
+	if x.ready.Len() == 0 {
+		return nil
+	}
+	first := x.ready.waiting[0]
+	for it := x.paths[first.path]; it != nil; it = it.same {
+		if it.ready && it.time < first.time {
+			first = it
+		}
+	}
+	return first
 }
 
 // remove takes it out of everything.

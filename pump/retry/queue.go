@@ -221,6 +221,9 @@ func (q *Queue) Pending(path string) bool {
 func (q *Queue) NextDue() time.Time {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.index.ready.Len() > 0 {
+		return q.start.Add(q.index.ready.waiting[0].due)
+	}
 	if len(q.index.wait) == 0 {
 		return time.Time{}
 	}

@@ -495,3 +495,33 @@ func TestDeadLetter(t *testing.T) {
 		t.Errorf("%q: %v", lines, err)
 	}
 }
+
+// With NewestFirst what was announced last is taken out first, but what of its path was
+// announced before it still comes before.
+func TestNewestFirst(t *testing.T) {
+	q, h := open(t, t.TempDir(), Options{NewestFirst: true})
+	for i, a := range []*post.Announcement{say("old", "aa", 1), say("p", "bb", 2), say("mid", "cc", 3), say("p", "dd", 9), say("new", "ee", 8)} {
+		if add(t, q, a, Temporary) {
+			t.Fatal(i, "given up")
+		}
+	}
+	h.t = h.t.Add(time.Hour)
+	var got []string
+	for _, n := range []int{2, 1, 9} { // the heap of what is due outlives a call
+		for _, e := range q.Due(h.now(), n) {
+			got = append(got, e.Announcement.Path+e.Announcement.Sum.Value)
+			if err := q.Done(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if s := strings.Join(got, " "); s != "pbb pdd newee midcc oldaa" {
+		t.Errorf("taken out: %s", s)
+	}
+	if q.Len() != 0 || q.index.ready.Len() != 0 {
+		t.Errorf("%d left", q.Len())
+	}
+	if err := q.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
