@@ -53,6 +53,7 @@ const publishWindow = 2000
 func newAnnouncer(ctx context.Context, conn broker.Conn, r route, c *config.Config, h *Host, n *Counters) (*announcer, error) {
 	a := &announcer{route: r, log: h.Log, counters: n, refusals: make(map[*refusal]struct{}), proto: broker.Publishing{
 		ContentType: post.ContentType, ContentEncoding: post.ContentEncoding, Transient: !c.Values.Bool("persistent"),
+		Mandatory: c.Values.String("restore_to_queue") != "",
 	}}
 	if ttl := c.Values.Duration("message_ttl"); ttl > 0 && c.Preset&(config.Post|config.Watch|config.Poll) != 0 {
 		a.proto.Expiration = strconv.FormatInt(ttl.Milliseconds(), 10)

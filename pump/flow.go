@@ -41,6 +41,7 @@ type Flow struct {
 	retries  *retry.Queue
 	order    *order
 	pool     *pool
+	saver    *saver // nil when announcements are not just saved
 	trees    trees
 	sources  transfer.Set
 	install  *fetch.Installer
@@ -56,6 +57,7 @@ type Flow struct {
 	joined  sync.Map // srcpaths found to be prefixes
 	fatal   error
 	abort   context.CancelFunc
+	leave   func(context.Context) error // ends a detour
 }
 
 // A plan is the configuration of a flow, read and checked.
@@ -76,6 +78,9 @@ type plan struct {
 	headers   map[string]string
 	drop      map[string]bool // headers taken off
 	ephemeral bool            // a pipe without configuration: nothing is kept
+	saving    bool            // write announcements to a file, and no more
+	restoring bool            // begin with those of such a file
+	detour    string          // queue they are for, and nothing else is done
 }
 
 // NewFlow reads what a flow needs from its configuration. Nothing is opened before Run.
@@ -115,8 +120,10 @@ func (f *Flow) Run(ctx context.Context) error {
 	f.host.ready()
 	var helpers sync.WaitGroup
 	side, stopSide := context.WithCancel(ctx)
-	helpers.Go(func() { f.retryLoop(side) })
-	helpers.Go(func() { f.spillLoop(side) })
+	if f.plan.works() {
+		helpers.Go(func() { f.retryLoop(side) })
+		helpers.Go(func() { f.spillLoop(side) })
+	}
 	helpers.Go(func() { f.heartbeat(side) })
 	err := f.gather(ctx)
 	if err == nil {
@@ -160,11 +167,21 @@ func (f *Flow) stop() {
 	if f.install != nil {
 		f.install.Close()
 	}
+	if f.saver != nil {
+		if err := f.saver.close(); err != nil {
+			f.host.Log.Warn("stopped with errors", "error", err)
+		}
+	}
 	short, cancel := context.WithTimeout(context.Background(), stopTime)
 	defer cancel()
 	if f.announce != nil {
 		if err := f.announce.close(short); err != nil {
 			f.host.Log.Warn("announcements unconfirmed, they come again", "error", err)
+		}
+	}
+	if f.leave != nil {
+		if err := f.leave(short); err != nil {
+			f.host.Log.Warn("stopped with errors", "error", err)
 		}
 	}
 	if f.finish != nil {

@@ -32,20 +32,37 @@ func (f *Flow) start(ctx context.Context) error {
 		f.openTransfers()
 	}
 	var err error
-	if f.in, err = f.host.open(ctx, f.plan.from, f.cfg); err != nil {
-		return err
+	if f.plan.detour == "" {
+		if f.in, err = f.host.open(ctx, f.plan.from, f.cfg); err != nil {
+			return err
+		}
 	}
 	if f.plan.posting {
 		if f.out, err = f.host.open(ctx, f.plan.to, f.cfg); err != nil {
 			return err
 		}
+		if f.plan.detour != "" {
+			if f.leave, err = openDetour(ctx, f.out, f.plan.route, f.plan.detour, f.host.Log); err != nil {
+				return err
+			}
+		}
 		if f.announce, err = newAnnouncer(ctx, f.out, f.plan.route, f.cfg, f.host, &f.Counters); err != nil {
 			return err
 		}
-		f.announce.patient = !f.plan.ephemeral
+		f.announce.patient = !f.plan.ephemeral && f.plan.detour == ""
 	}
-	f.openReports(ctx)
-	return f.consume(ctx)
+	if err := f.openSaver(ctx); err != nil {
+		return err
+	}
+	if f.plan.works() {
+		f.openReports(ctx)
+	}
+	if f.plan.detour == "" {
+		if err := f.consume(ctx); err != nil {
+			return err
+		}
+	}
+	return f.openRestorer()
 }
 
 // openState opens the cache and the retry queue.
@@ -63,7 +80,7 @@ func (f *Flow) openState() error {
 	if err := f.mark(); err != nil {
 		return err
 	}
-	if ttl := f.cfg.Values.Duration("suppress_duplicates"); ttl > 0 {
+	if ttl := f.cfg.Values.Duration("suppress_duplicates"); ttl > 0 && f.plan.works() {
 		if err := f.openCache(ttl); err != nil {
 			return err
 		}

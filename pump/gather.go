@@ -38,7 +38,7 @@ func (f *Flow) gather(ctx context.Context) error {
 // acknowledged: it must not come again, and must not stop what follows.
 func (f *Flow) take(ctx context.Context, d *broker.Delivery) {
 	j := &job{tag: d.Tag, delivered: true, again: d.Redelivered || f.suspects > 0}
-	if f.suspects > 0 {
+	if f.suspects > 0 && !restored(d) {
 		f.suspects--
 	}
 	var err error
@@ -46,7 +46,7 @@ func (f *Flow) take(ctx context.Context, d *broker.Delivery) {
 	if err == nil && j.a.Time.IsZero() { // v00 says none
 		j.a.Time = post.At(f.host.Now())
 	}
-	if err == nil && f.plan.posting && f.plan.route.follows() {
+	if err == nil && (f.plan.saving || f.plan.posting && f.plan.route.follows()) {
 		j.a.Exchange = d.Exchange
 	}
 	if err == nil {
@@ -58,6 +58,10 @@ func (f *Flow) take(ctx context.Context, d *broker.Delivery) {
 		f.reportMalformed(j, d.Key, err)
 		f.host.Log.Error("malformed announcement kept aside", "topic", d.Key, "error", err, "file", f.DeadLetters())
 		f.setAside(j, post.Message{Topic: d.Key, Headers: d.Headers, Body: d.Body}, err.Error())
+		return
+	}
+	if f.saver != nil {
+		f.saver.add(j)
 		return
 	}
 	f.admit(ctx, j)

@@ -24,6 +24,9 @@ func newPlan(c *config.Config, h *Host) (plan, error) {
 	var errs [7]error // all that is wrong is said at once
 	p.from, errs[0] = h.endpoint(c, consumeOption(c), false)
 	p.ephemeral = p.from.isPipe() && c.Path == ""
+	if err := p.saves(c); err != nil {
+		return p, err
+	}
 	if errs[0] == nil {
 		errs[1] = p.posts(c, h)
 	}
@@ -49,8 +52,9 @@ func newPlan(c *config.Config, h *Host) (plan, error) {
 
 // posts settles whether and where the flow announces.
 func (p *plan) posts(c *config.Config, h *Host) (err error) {
-	p.posting = c.Values.Set("post_broker") || c.Values.String("outlet") != "post" || c.Preset&(config.Sarra|config.Winnow|config.Shovel) != 0
-	if !p.posting {
+	p.posting = p.detour != "" || c.Values.Set("post_broker") || c.Values.String("outlet") != "post" || c.Preset&(config.Sarra|config.Winnow|config.Shovel) != 0
+	if !p.posting || p.saving {
+		p.posting = false
 		return nil
 	}
 	option := "post_broker"
@@ -65,6 +69,9 @@ func (p *plan) posts(c *config.Config, h *Host) (err error) {
 	}
 	if p.route, err = newRoute(c, p.from, p.to); err != nil {
 		return err
+	}
+	if p.detour != "" {
+		p.route = detoured(c, p.route)
 	}
 	if p.files && c.Preset != config.Sender {
 		if p.baseURL, err = postBaseURL(c, p.to); err != nil {

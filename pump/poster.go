@@ -25,6 +25,7 @@ type Poster struct {
 	events eventSet
 	target endpoint
 	route  route
+	queue  string // it announces to no other; empty for all who are bound
 	sum    string // method; empty when sums are not computed
 	since  since
 	cache  *winnow.Cache
@@ -42,6 +43,9 @@ func NewPoster(c *config.Config, h *Host) (*Poster, error) {
 	var errs [6]error // all that is wrong is said at once
 	if p.target, errs[0] = h.endpoint(c, "post_broker", true); errs[0] == nil {
 		p.route, errs[1] = newRoute(c, p.target, p.target)
+		if queue := c.Values.String("restore_to_queue"); queue != "" && c.Preset != config.Poll && errs[1] == nil {
+			p.queue, p.route = queue, detoured(c, p.route)
+		}
 		p.maker, errs[2] = newMaker(c, p.target, h)
 	}
 	errs[3] = about("sum", checkSum(p.sum))
@@ -69,19 +73,25 @@ func (p *Poster) start(ctx context.Context) (stop func(context.Context) error, e
 	if err != nil {
 		return nil, err
 	}
+	leave := func(context.Context) error { return nil }
+	if p.queue != "" {
+		if leave, err = openDetour(ctx, conn, p.route, p.queue, p.host.Log); err != nil {
+			return nil, errors.Join(err, conn.Close())
+		}
+	}
 	if p.out, err = newAnnouncer(ctx, conn, p.route, p.cfg, p.host, &p.Counters); err != nil {
 		conn.Close()
 		return nil, err
 	}
-	p.out.patient = p.cfg.Preset != config.Post
-	if ttl := p.cfg.Values.Duration("suppress_duplicates"); ttl > 0 {
+	p.out.patient = p.cfg.Preset != config.Post && p.queue == ""
+	if ttl := p.cfg.Values.Duration("suppress_duplicates"); ttl > 0 && p.queue == "" {
 		if p.cache, err = openCache(p.cfg, p.host, winnow.One, ttl, p.cfg.State().Dir()); err != nil {
 			conn.Close()
 			return nil, err
 		}
 	}
 	return func(ctx context.Context) error {
-		err := p.out.close(ctx)
+		err := errors.Join(p.out.close(ctx), leave(ctx))
 		if p.cache != nil {
 			err = errors.Join(err, p.cache.Close())
 		}

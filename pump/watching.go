@@ -13,8 +13,12 @@ import (
 )
 
 // Watch announces what changes below the paths until ctx ends; with
-// post_on_start also what is there already.
+// post_on_start also what is there already. Where one queue alone is to be given what is there,
+// it does that and no more.
 func (p *Poster) Watch(ctx context.Context, paths []string) error {
+	if p.queue != "" {
+		return p.Post(ctx, paths)
+	}
 	ctx, p.cancel = context.WithCancel(ctx)
 	defer p.cancel()
 	v := p.cfg.Values

@@ -79,7 +79,7 @@ func brokerRows() []Option {
 			Section: SectionBroker, For: consumers,
 			Help: "exchange reports go to; by default xs_ and the user of the broker, xreport for the pump's own users"},
 		{Name: "restore_to_queue", Aliases: []string{"restore2queue", "r2q", "rq", "post_queue"}, Kind: KindString, Arg: "queue",
-			Section: SectionBroker, For: pumps,
+			Section: SectionBroker, For: pumps &^ Poll,
 			Help: "announce to this one queue, and exit when all is there"},
 		{Name: "source_from_exchange", Aliases: []string{"sfe"}, Kind: KindBool, Default: "off",
 			Section: SectionBroker, For: Sarra,
