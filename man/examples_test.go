@@ -95,7 +95,7 @@ func build(t *testing.T) string {
 	if out, err := exec.Command("go", "build", "-o", program, "../cmd/srpump").CombinedOutput(); err != nil {
 		t.Fatalf("cannot build: %v\n%s", err, out)
 	}
-	names := []string{"sr"}
+	names := []string{"sr", "sr_log2save"}
 	for _, p := range commands() {
 		names = append(names, p.Program())
 	}

@@ -13,6 +13,7 @@ import (
 	"srpump/post"
 	"srpump/pump/broker"
 	"srpump/pump/config"
+	"srpump/pump/transfer"
 	"srpump/winnow"
 )
 
@@ -246,5 +247,10 @@ func (p *Poster) confirmed(a *post.Announcement, token winnow.Token, err error) 
 		}
 	}
 	p.Counters.Bytes.Add(max(a.Size(), 0))
-	p.host.Log.Debug("announced", "topic", a.Topic, "path", a.Path, "sum", a.Sum)
+	p.host.Log.Debug("announced", "topic", a.Topic, "path", a.Path, "sum", a.Sum, "base", shownURL(a.Base), "announced", a.Time, "parts", a.Block)
 }
+
+// A shownURL is a URL as logs show it, without its password; it costs nothing when nobody looks.
+type shownURL string
+
+func (u shownURL) String() string { return transfer.Redact(string(u)) }

@@ -43,7 +43,7 @@ func build(dir string) error {
 	if out, err := exec.Command("go", append(args, "srpump/cmd/srpump")...).CombinedOutput(); err != nil {
 		return fmt.Errorf("cannot build: %w: %s", err, out)
 	}
-	for _, name := range []string{"sr", "sr_post", "sr_watch", "sr_subscribe", "sr_sarra", "sr_winnow", "sr_shovel", "sr_sender", "sr_report", "sr_serve", "sr_audit"} {
+	for _, name := range []string{"sr", "sr_log2save", "sr_post", "sr_watch", "sr_subscribe", "sr_sarra", "sr_winnow", "sr_shovel", "sr_sender", "sr_report", "sr_serve", "sr_audit"} {
 		if err := os.Symlink("srpump", filepath.Join(dir, name)); err != nil {
 			return fmt.Errorf("cannot build: %w", err)
 		}

@@ -40,6 +40,9 @@ func EncodeSaved(a *post.Announcement) ([]byte, error) {
 	return b.Bytes(), err
 }
 
+// EncodeMessage writes the older line of three elements for m, with its line feed.
+func EncodeMessage(m post.Message) ([]byte, error) { return marshalLine(m) }
+
 func topicOf(path string) string { return post.MakeTopic(post.DefaultPrefix, path, true) }
 
 // DecodeSaved reads a line of either form, and returns the message with the exchange it came

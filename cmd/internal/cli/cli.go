@@ -43,12 +43,12 @@ func MainByName() {
 	if p, ok := preset(name); ok {
 		os.Exit(run(p, args))
 	}
-	if name == hostCommand {
-		os.Exit(runHost(args))
+	if c, ok := others()[name]; ok {
+		os.Exit(c(args))
 	}
 	if len(args) > 0 {
-		if args[0] == hostCommand {
-			os.Exit(runHost(args[1:]))
+		if c, ok := others()[args[0]]; ok {
+			os.Exit(c(args[1:]))
 		}
 		if p, ok := preset(args[0]); ok {
 			os.Exit(run(p, args[1:]))
@@ -74,7 +74,7 @@ func preset(name string) (config.Preset, bool) {
 
 func multiCall(args []string, stdout, stderr io.Writer) int {
 	s := say{"srpump", stderr}
-	names := []string{hostCommand}
+	names := []string{hostCommand, saveCommand}
 	for _, p := range Commands() {
 		names = append(names, p.Program())
 	}
@@ -108,6 +108,13 @@ const hostCommand = "sr"
 func runHost(args []string) int {
 	return inProcess(hostCommand, args, slices.Contains(args, foreground), RunHost)
 }
+
+// others are the commands that are no presets.
+func others() map[string]func(args []string) int {
+	return map[string]func([]string) int{hostCommand: runHost, saveCommand: runLog2Save}
+}
+
+func runLog2Save(args []string) int { return inProcess(saveCommand, args, false, RunLog2Save) }
 
 // inProcess gives a command what it gets of this process.
 func inProcess(program string, args []string, reloads bool, command func(context.Context, Process) int) int {

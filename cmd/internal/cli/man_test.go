@@ -145,7 +145,7 @@ func TestExitStatusTable(t *testing.T) {
 	for _, n := range slices.Sorted(maps.Keys(statuses)) {
 		want = append(want, fmt.Sprintf(".It %d", n), statuses[n])
 	}
-	pages := []string{"srpump.1", "sr.1"}
+	pages := []string{"srpump.1", "sr.1", saveCommand + ".1"}
 	for _, p := range Commands() {
 		pages = append(pages, p.Program()+".1")
 	}

@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	for _, p := range Commands() {
 		commands[p.Program()] = func() { Main(p) }
 	}
-	commands["srpump"], commands["sr"] = MainByName, MainByName
+	commands["srpump"], commands["sr"], commands[saveCommand] = MainByName, MainByName, MainByName
 	testscript.Main(m, commands)
 }
 

@@ -1,0 +1,6 @@
+// Command sr_log2save is described in sr_log2save(1).
+package main
+
+import "srpump/cmd/internal/cli"
+
+func main() { cli.MainByName() }

@@ -1,0 +1,73 @@
+package retry
+
+import (
+	"strings"
+	"testing"
+
+	"srpump/post"
+)
+
+// Lines of v02 and of ours become what was announced; all others are passed over.
+func TestFromLog(t *testing.T) {
+	for line, want := range map[string]string{
+		`2026-11-21 04:27:37,618 [INFO] post_log notice=20261121042737.61 http://h/ /d/a%20b headers={'parts': '1,12,1,0,0', 'sum': 'd,6f59', "it's": "a \"b\" \x41\n", 'n': 3, 'x': None}`://
+		`["v02.post.d.a%20b",{"it's":"a \"b\" A\n","n":"3","parts":"1,12,1,0,0","sum":"d,6f59"},"20261121042737.61 http://h/ /d/a%20b"]`,
+		`2026-11-21 04:27:37,618 [INFO] msg_log received: 20261121042737.61 http://h/ /d/a topic=v02.post.d lag=0.61 source=SRC sum=R,x`://
+		`["v02.post.d",{"source":"SRC","sum":"R,x"},"20261121042737.61 http://h/ /d/a"]`,
+		`2026-11-21 04:27:37,618 [INFO] fetched path=/in/a bytes=12 url=http://h:81/d/a%20b sum=d,6f59`://
+		`["v02.post.d.a%20b",{"parts":"1,12,1,0,0","sum":"d,6f59"},"20261121042737.618 http://h:81/ d/a%20b"]`,
+		`2026-11-21 04:27:37,618 [WARNING] retry path="/in/a b" url=file:///d/a class=temporary error="cannot fetch: x=y"`://
+		`["v02.post.d.a",{},"20261121042737.618 file: /d/a"]`,
+		`2026-11-21 04:27:37,618 [DEBUG] announced topic=v02.post.d path=/d/a sum=L,0f base=http://h/ announced=20261121000000.5 parts=1,3,1,0,0`://
+		`["v02.post.d",{"parts":"1,3,1,0,0","sum":"L,0f"},"20261121000000.5 http://h/ /d/a"]`,
+		`2026-11-21 04:27:37,618 [INFO] heartbeat received=1`: "",
+		`2026-11-21 04:27:37,618 [INFO] fetched path=/in/a`:   "",
+		`something else`: "",
+	} {
+		m, told, err := FromLog(line)
+		if err != nil || told != (want != "") {
+			t.Errorf("%s: %v %v", line, told, err)
+			continue
+		}
+		if !told {
+			continue
+		}
+		if got, err := EncodeMessage(m); err != nil || string(got) != want+"\n" {
+			t.Errorf("%s:\n got %s\nwant %s (%v)", line, got, want, err)
+		}
+	}
+}
+
+func TestFromDamagedLog(t *testing.T) {
+	for _, line := range []string{
+		`post_log notice=20261121042737.61 http://h/`, `post_log notice=20261121042737.61 http://h/ a headers={'a': 'b`, `post_log notice=20261121042737.61 http://h/ a headers={'a' 'b'}`,
+		`post_log notice=20261121042737.61 http://h/ a headers={'a': {'b': 'c'}}`, `post_log notice=yesterday http://h/ a headers={}`, `msg_log received: `,
+		`yesterday [INFO] fetched url=http://h/a bytes=1`, `2026-11-21 04:27:37,618 [INFO] fetched path=a bytes=-1 url=http://h/d/a sum=d,1`,
+	} {
+		if m, told, err := FromLog(line); !told || err == nil {
+			t.Errorf("%s: %+v %v", line, m, told)
+		}
+	}
+}
+
+func FuzzFromLog(f *testing.F) {
+	f.Add(`post_log notice=20261121042737.61 http://h/ /d/a headers={'parts': '1,12,1,0,0', "b": None}`)
+	f.Add(`2026-11-21 04:27:37,618 [INFO] fetched path=/in/a bytes=12 url=http://h:81/d/a%20b sum=d,6f59`)
+	f.Fuzz(func(t *testing.T, line string) {
+		m, told, err := FromLog(line)
+		if err != nil || !told {
+			return
+		}
+		out, err := EncodeMessage(m)
+		if err != nil || strings.Count(string(out), "\n") != 1 {
+			t.Fatalf("%q: %q %v", line, out, err)
+		}
+		back, _, err := DecodeSaved(out)
+		if err != nil {
+			t.Fatalf("%q: %q cannot be restored: %v", line, out, err)
+		}
+		if _, err := post.DecodeV02(back.Topic, back.Headers, back.Body); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
