@@ -57,5 +57,6 @@ type Counters struct {
 	Malformed  atomic.Int64 // never understood; in the dead-letter file
 	Failed     atomic.Int64 // paths that could not be announced
 	Superseded atomic.Int64 // dropped for a newer announcement of the same path
+	Retired    atomic.Int64 // files removed at their age
 	LagNanos   atomic.Int64 // age of the announcement last finished
 }

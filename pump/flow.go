@@ -14,6 +14,7 @@ import (
 	"srpump/pump/broker"
 	"srpump/pump/config"
 	"srpump/pump/fetch"
+	"srpump/pump/keep"
 	"srpump/pump/retry"
 	"srpump/pump/transfer"
 	"srpump/winnow"
@@ -39,6 +40,7 @@ type Flow struct {
 	reports  *reporter  // nil when nobody is told what became of an announcement
 	cache    *winnow.Cache
 	retries  *retry.Queue
+	keeper   *keep.Keeper // nil when nothing is retired
 	order    *order
 	pool     *pool
 	saver    *saver // nil when announcements are not just saved
@@ -125,6 +127,7 @@ func (f *Flow) Run(ctx context.Context) error {
 		helpers.Go(func() { f.spillLoop(side) })
 	}
 	helpers.Go(func() { f.heartbeat(side) })
+	helpers.Go(func() { f.retireLoop(side) })
 	err := f.gather(ctx)
 	if err == nil {
 		f.drain(ctx)
@@ -201,6 +204,9 @@ func (f *Flow) close() {
 	}
 	if f.retries != nil {
 		errs = append(errs, f.retries.Close())
+	}
+	if f.keeper != nil {
+		errs = append(errs, f.keeper.Close())
 	}
 	if f.consumer != nil {
 		errs = append(errs, f.consumer.Close())

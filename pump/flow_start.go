@@ -85,6 +85,9 @@ func (f *Flow) openState() error {
 			return err
 		}
 	}
+	if err := f.openKeeper(); err != nil {
+		return err
+	}
 	ttl := f.cfg.Values.Duration("retry_ttl")
 	if f.plan.ephemeral {
 		ttl = min(ttl, pipePatience)

@@ -33,6 +33,7 @@ type job struct {
 	parked bool // token waits for another to
 	turn   *turn
 
+	wrote bool             // what is at its place is its own, not the source itself
 	grown bool             // the source holds more than announced
 	seen  post.Fingerprint // of a first fetch that was not what was announced
 	sum   post.Fingerprint // of what is installed

@@ -57,6 +57,26 @@ func (o *order) enter(t *turn, paths ...string) {
 	}
 }
 
+// tryEnter is enter for a turn that would rather not wait: it has the path at once, without
+// t.run being called, or nothing happened.
+func (o *order) tryEnter(t *turn, p string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.lanes[p] != nil {
+		return false
+	}
+	for d := path.Dir(p); d != "/"; d = path.Dir(d) {
+		if l := o.lanes[d]; l != nil && (len(l.groups) > 1 || !l.groups[0].shared) {
+			return false
+		}
+	}
+	o.claim(t, p, false)
+	for d := path.Dir(p); d != "/"; d = path.Dir(d) {
+		o.claim(t, d, true)
+	}
+	return true
+}
+
 // claim joins the last group of the lane or opens one. What a turn has claimed already
 // (a directory two of its paths lie in) it does not claim again; the paths
 // themselves come first.

@@ -26,7 +26,7 @@ func (f *Flow) work(ctx context.Context, j *job) {
 		f.end(j, dropped)
 		return
 	}
-	tree, err := f.trees.get(j.at.Root, fetch.TreeOptions{DirMode: fs.FileMode(f.cfg.Values.Octal("chmod_dir"))})
+	tree, err := f.tree(j.at.Root)
 	if err != nil {
 		f.failed(ctx, j, err)
 		return
@@ -50,6 +50,7 @@ func (f *Flow) link(ctx context.Context, j *job, tree *fetch.Tree) {
 		f.giveUp(j, errors.New("a link without the header link"))
 		return
 	}
+	j.wrote = true
 	f.install.Link(tree, j.at.Path, target, func(err error) { f.installed(ctx, j, "linked", err) })
 }
 
@@ -87,6 +88,7 @@ func (f *Flow) fetch(ctx context.Context, j *job, tree *fetch.Tree) {
 		return
 	}
 	j.sum, j.block = j.a.Sum.Announced(s.Sum), partition.WholeFile(s.Size)
+	j.wrote = !s.Same
 	f.install.Install(s, func(err error) { f.installed(ctx, j, "fetched", err) })
 }
 
@@ -186,6 +188,7 @@ func (f *Flow) installed(ctx context.Context, j *job, what string, err error) {
 		return
 	}
 	f.order.note(j.at.Full(), f.believed(j.a.Time))
+	f.noteKept(j)
 	switch what {
 	case "removed":
 		f.Counters.Removed.Add(1)

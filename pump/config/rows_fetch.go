@@ -37,7 +37,7 @@ func fetchRows() []Option {
 			Section: SectionFetch, For: fetchers | Poll,
 			Help: "kilobytes a second one transfer may take; 0 is no limit"},
 		{Name: "keep", Kind: KindDuration, Arg: "duration", Default: "none",
-			Section: SectionFetch, For: fetchers,
+			Section: SectionFetch, For: Subscribe | Sarra,
 			Help: "remove received files from the directories of this configuration at this age"},
 		{Name: "notify_only", Aliases: []string{"n", "no_download"}, Kind: KindBool, Default: "off",
 			Per: []Override{{Winnow | Shovel | Report, "on"}}, Fixed: true,
