@@ -132,3 +132,43 @@ func TestReceived(t *testing.T) {
 		t.Errorf("%d paths remembered", n)
 	}
 }
+
+// Who would rather not wait has a path only when nobody works on it, above it or below it,
+// or waits to; then others wait as for anybody.
+func TestTryEnter(t *testing.T) {
+	o := newOrder()
+	a, rm, beside := &turn{run: func() {}}, &turn{run: func() {}}, &turn{run: func() {}}
+	try := func(path string) bool {
+		mine := &turn{run: func() { t.Error("run called") }}
+		if !o.tryEnter(mine, path) {
+			return false
+		}
+		o.leave(mine)
+		return true
+	}
+	o.enter(a, "/d/x/a")
+	if try("/d/x/a") || try("/d/x") || try("/d/x/a/below") || !try("/d/x/b") || !try("/d/y") {
+		t.Error("wrong beside work on a file")
+	}
+	o.enter(rm, "/d/x")
+	if try("/d/x/b") || !try("/d/y") {
+		t.Error("overtook a removal that waits")
+	}
+	o.leave(a)
+	o.leave(rm)
+	mine := &turn{}
+	if !o.tryEnter(mine, "/d/x") {
+		t.Fatal("a free path refused")
+	}
+	began := false
+	beside.run = func() { began = true }
+	o.enter(beside, "/d/x/c")
+	if began {
+		t.Error("began below a path that is taken")
+	}
+	o.leave(mine)
+	o.leave(beside)
+	if !began || len(o.lanes) != 0 {
+		t.Errorf("began %v, %d lanes left", began, len(o.lanes))
+	}
+}

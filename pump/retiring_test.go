@@ -60,11 +60,11 @@ func TestKeep(t *testing.T) {
 	if err := os.Chtimes(out("d/replaced"), same.ModTime().Add(time.Second), same.ModTime().Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	h.later(f, 7*24*time.Hour - time.Minute)
+	h.later(f, 7*24*time.Hour-time.Minute)
 	if n := f.Counters.Retired.Load(); n != 0 || !exists(out("top")) {
 		t.Errorf("%d retired before their time", n)
 	}
-	h.later(f, 7*24*time.Hour + time.Minute)
+	h.later(f, 7*24*time.Hour+time.Minute)
 	for name, want := range map[string]bool{"d/theirs": true, "d/changed": true, "d/replaced": true, "d/ours": false, "e/f/alone": false, "e": false, "top": false, "": true} {
 		if exists(out(name)) != want {
 			t.Errorf("%q: there %v", name, !want)
@@ -82,16 +82,16 @@ func TestKeepBusy(t *testing.T) {
 	path := filepath.Join(h.dir, "out/d/busy")
 	mine := &turn{run: func() {}}
 	f.order.enter(mine, path)
-	h.later(f, 8 * 24 * time.Hour)
+	h.later(f, 8*24*time.Hour)
 	if !exists(path) {
 		t.Error("removed under somebody's hands")
 	}
 	f.order.leave(mine)
-	h.later(f, 14 * 24 * time.Hour)
+	h.later(f, 14*24*time.Hour)
 	if !exists(path) {
 		t.Error("removed before its time came again")
 	}
-	h.later(f, 16 * 24 * time.Hour)
+	h.later(f, 16*24*time.Hour)
 	if exists(path) || exists(filepath.Dir(path)) {
 		t.Error("not removed when its time had come again")
 	}
@@ -106,7 +106,7 @@ func TestKeepNewer(t *testing.T) {
 	a.Time = post.At(a.Time.Time().Add(time.Second))
 	h.post("xpublic", a)
 	h.idle(f, 2)
-	h.later(f, 7*24*time.Hour + time.Minute)
+	h.later(f, 7*24*time.Hour+time.Minute)
 	if exists(filepath.Join(h.dir, "out/a")) || f.Counters.Retired.Load() != 1 {
 		t.Errorf("%d retired", f.Counters.Retired.Load())
 	}
@@ -121,7 +121,7 @@ func TestKeepSource(t *testing.T) {
 	a.Headers["rename"] = "/mine"
 	h.post("xpublic", a)
 	h.idle(f, 1)
-	h.later(f, 48 * time.Hour)
+	h.later(f, 48*time.Hour)
 	if !exists(path) {
 		t.Error("the source was removed")
 	}
@@ -145,7 +145,7 @@ func TestKeepHostile(t *testing.T) {
 	if err := os.Symlink(h.dir+"/outside", filepath.Join(h.dir, "out/d")); err != nil {
 		t.Fatal(err)
 	}
-	h.later(f, 8 * 24 * time.Hour)
+	h.later(f, 8*24*time.Hour)
 	if !exists(outside) {
 		t.Error("removed outside of the directory")
 	}
