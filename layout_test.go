@@ -13,6 +13,7 @@ import (
 
 // The map of the house: what each room may import of ours. Imports go down only.
 var mayImport = map[string][]string{
+	"examples":               {},
 	"partition":              {},
 	"post":                   {"partition"},
 	"post/watch":             {"post"},
@@ -35,7 +36,7 @@ var mayImport = map[string][]string{
 	"pump/adopt":             {"partition", "post", "winnow", "pump/config", "pump/daemon", "pump/retry"},
 	"pump": {"partition", "post", "post/watch", "winnow", "pump/config", "pump/broker", "pump/broker/amqp", "pump/broker/sqlite",
 		"pump/broker/pipe", "pump/transfer", "pump/fetch", "pump/retry", "pump/keep", "pump/poll"},
-	"cmd/internal/cli": {"pump", "pump/adopt", "pump/audit", "pump/manage", "pump/config", "pump/broker", "pump/daemon", "pump/serve", "winnow", "pump/retry"},
+	"cmd/internal/cli": {"pump", "pump/adopt", "pump/audit", "pump/manage", "pump/config", "pump/broker", "pump/daemon", "pump/serve", "winnow", "pump/retry", "examples"},
 }
 
 // Rooms that are for tests; anybody's tests may use them, nobody's program.
