@@ -15,6 +15,9 @@ import (
 // errNoDestination is a sr_sender that is not told where to deliver.
 var errNoDestination = errors.New("cannot deliver: destination is not set")
 
+// errSimulate is a sr_sender asked not to deliver: it must not, and cannot say what it would do.
+var errSimulate = errors.New("cannot simulate: this release does not say what would be delivered; sr_sender explain does so for one announcement")
+
 // destinationRoot is the directory a sr_sender delivers below: the path of its destination,
 // file:///directory. Other schemes are added here, each with a place of its own to put files.
 func destinationRoot(c *config.Config) (string, error) {
@@ -39,6 +42,9 @@ func destinationRoot(c *config.Config) (string, error) {
 func (p *plan) delivers(c *config.Config) (err error) {
 	if c.Preset != config.Sender {
 		return nil
+	}
+	if c.Values.Bool("simulate") {
+		return errSimulate
 	}
 	if p.root, err = destinationRoot(c); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package pump
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -71,5 +72,13 @@ func TestSenderNeedsDestination(t *testing.T) {
 		if _, err := NewFlow(h.config(config.Sender, args...), h.host()); err == nil || broker.Hint(err) != "" {
 			t.Errorf("%v: %v", args, err)
 		}
+	}
+}
+
+// What is asked only to say what it would deliver must not deliver.
+func TestSimulateIsRefused(t *testing.T) {
+	h := newHouse(t)
+	if _, err := NewFlow(h.config(config.Sender, "-simulate", "-destination", "file://"+h.dir+"/out"), h.host()); !errors.Is(err, errSimulate) {
+		t.Errorf("%v", err)
 	}
 }

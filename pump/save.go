@@ -41,9 +41,9 @@ func (p *plan) saves(c *config.Config) error {
 	save, restore, queue := c.Values.Bool("save"), c.Values.Bool("restore"), c.Values.String("restore_to_queue")
 	switch {
 	case save && restore:
-		return errSaveRestore
+		return about("save", errSaveRestore)
 	case queue != "" && !restore:
-		return errOnlyRestore
+		return about("restore_to_queue", errOnlyRestore)
 	}
 	p.saving, p.restoring, p.detour = save, restore, queue
 	if save || queue != "" {

@@ -44,6 +44,8 @@ func connect(t testing.TB, url string) broker.Conn {
 
 // A capture is a queue bound to everything of an exchange, read as it fills.
 type capture struct {
+	queue string
+
 	mu   sync.Mutex
 	got  []*post.Announcement
 	seen map[string]int // relpath without a leading slash → how often
@@ -60,7 +62,7 @@ func captureFrom(t testing.TB, c broker.Conn, exchange string) *capture {
 	must(t, c.Bind(ctx, broker.Binding{Queue: queue, Exchange: exchange, Pattern: "#"}))
 	consumer, err := c.Consume(ctx, queue, broker.ConsumeOptions{Prefetch: 1000})
 	must(t, err)
-	k := &capture{seen: make(map[string]int)}
+	k := &capture{queue: queue, seen: make(map[string]int)}
 	var over sync.WaitGroup
 	over.Go(func() { k.read(t, ctx, consumer) })
 	t.Cleanup(func() { _ = consumer.Close(); over.Wait() })
