@@ -46,6 +46,11 @@ install: build ## binary, links, manual pages and systemd unit below $(DESTDIR)$
 	for c in $(COMMANDS); do ln -sf srpump $(DESTDIR)$(PREFIX)/bin/$$c; done
 	for p in man/*.[1-8]; do s=$${p##*.}; install -d $(DESTDIR)$(PREFIX)/share/man/man$$s; \
 		install -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$$s/; done
+	share=$(DESTDIR)$(PREFIX)/share; for d in bash-completion/completions zsh/site-functions fish/vendor_completions.d; do install -d $$share/$$d; done; \
+		$(BIN)/srpump completion zsh >$$share/zsh/site-functions/_srpump; \
+		$(BIN)/srpump completion bash >$$share/bash-completion/completions/srpump; \
+		for c in $(COMMANDS); do ln -sf srpump $$share/bash-completion/completions/$$c; \
+			$(BIN)/srpump completion fish >$$share/fish/vendor_completions.d/$$c.fish; done
 	install -d $(DESTDIR)$(PREFIX)/lib/systemd/system
 	sed 's|@BIN@|$(PREFIX)/bin|' dist/systemd/srpump@.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/srpump@.service
 

@@ -54,6 +54,9 @@ func MainByName() {
 			os.Exit(run(p, args[1:]))
 		}
 	}
+	if env, err := config.HostEnv(); err == nil && complete(args, env, os.Stdout) {
+		os.Exit(ExitOK)
+	}
 	os.Exit(multiCall(args, os.Stdout, os.Stderr))
 }
 
