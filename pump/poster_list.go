@@ -91,7 +91,7 @@ func splitNUL(data []byte, atEOF bool) (int, []byte, error) {
 
 // listTree lists one name. A name that is not there is the announcement of a removal.
 func (p *Poster) listTree(ctx context.Context, name string, fn func(entry) error) error {
-	root := p.absolute(name)
+	root := p.named(name)
 	var missing bool
 	err := watch.Walk(ctx, []string{root}, watch.WalkOptions{NeedInfo: true, Follow: p.cfg.Values.Bool("follow_symlinks"), Fault: func(path string, err error) {
 		if path == root && errors.Is(err, fs.ErrNotExist) {
@@ -104,6 +104,17 @@ func (p *Poster) listTree(ctx context.Context, name string, fn func(entry) error
 		err = fn(entry{path: root})
 	}
 	return err
+}
+
+// named is the path a name stands for, with realpath_post without symbolic links; what is not there has none.
+func (p *Poster) named(name string) string {
+	path := p.absolute(name)
+	if p.cfg.Values.Bool("realpath_post") {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			return real
+		}
+	}
+	return path
 }
 
 // absolute makes a name absolute: below post_base_dir, or below the working directory when

@@ -119,3 +119,25 @@ func TestWatch(t *testing.T) {
 		t.Errorf("still remembered: %q %v", names, err)
 	}
 }
+
+// sr_options(5), realpath_post: what is named through a link is announced by its own path.
+func TestRealpathPost(t *testing.T) {
+	h := newHouse(t)
+	got := h.capture("xout")
+	h.write("base/real/a", "aaa")
+	if err := os.Symlink("real", filepath.Join(h.dir, "base/link")); err != nil {
+		t.Fatal(err)
+	}
+	p := h.poster(config.Post, "-realpath_post")
+	if err := p.Post(t.Context(), []string{"link", "link/a", "link/gone"}); err != nil {
+		t.Fatal(err)
+	}
+	h.until("all are here", func() bool { return len(got()) == 3 })
+	seen := map[string]int{}
+	for _, a := range got() {
+		seen[a.Path]++
+	}
+	if seen["real/a"] != 2 || seen["link/gone"] != 1 {
+		t.Errorf("%v", seen)
+	}
+}

@@ -24,7 +24,7 @@ func (p *Poster) Watch(ctx context.Context, paths []string) error {
 	v := p.cfg.Values
 	roots := make([]string, len(paths))
 	for i, name := range paths {
-		roots[i] = p.absolute(name)
+		roots[i] = p.named(name)
 	}
 	minAge, err := p.minAge()
 	if err != nil {
