@@ -64,14 +64,14 @@ func (g *footing) close() error {
 // that. It connects once and fails with a *broker.Error.
 func Declare(ctx context.Context, c *config.Config, h *Host) error {
 	return arrange(ctx, c, h, func(g *footing) error {
-		return errors.Join(g.declareExchange(ctx), g.declareQueue(ctx, false))
+		return errors.Join(g.declareExchange(ctx), g.declareReports(ctx), g.declareQueue(ctx, false))
 	})
 }
 
 // Setup is Declare, and binds the queue; bindings of an earlier form of the configuration go.
 func Setup(ctx context.Context, c *config.Config, h *Host) error {
 	return arrange(ctx, c, h, func(g *footing) error {
-		return errors.Join(g.declareExchange(ctx), g.declareQueue(ctx, true))
+		return errors.Join(g.declareExchange(ctx), g.declareReports(ctx), g.declareQueue(ctx, true))
 	})
 }
 
@@ -98,6 +98,19 @@ func (g *footing) declareExchange(ctx context.Context) error {
 		g.host.Log.Info("declared", "exchange", x, "broker", g.to)
 	}
 	return nil
+}
+
+// declareReports makes the exchange of reports, so that who reads them can bind to it before
+// the first is published. A refusal is no failure, as reports are not.
+func (g *footing) declareReports(ctx context.Context) error {
+	if g.in == nil || !reportsWanted(g.cfg, g.in.from) || !g.cfg.Values.Bool("declare_exchange") {
+		return nil
+	}
+	conn, err := g.conn(ctx, g.in.from)
+	if err != nil {
+		return err
+	}
+	return declareQuietly(ctx, conn, reportExchange(g.cfg, g.in.from))
 }
 
 func (g *footing) declareQueue(ctx context.Context, bind bool) error {

@@ -55,14 +55,7 @@ func (p *plan) posts(c *config.Config, h *Host) (err error) {
 		p.posting = false
 		return nil
 	}
-	option := "post_broker"
-	if !c.Values.Set(option) {
-		option = "broker"
-		if c.Values.Set("manager") {
-			option = "manager"
-		}
-	}
-	if p.to, err = h.endpoint(c, option, true); err != nil {
+	if p.to, err = h.endpoint(c, postOption(c), true); err != nil {
 		return err
 	}
 	if p.route, err = newRoute(c, p.from, p.to); err != nil {
@@ -81,6 +74,18 @@ func (p *plan) posts(c *config.Config, h *Host) (err error) {
 
 // errLoop is a flow that would take in what it gives out.
 var errLoop = errors.New("it would consume its own announcements")
+
+// postOption is the option that names the broker posted to: that of the pump's own user when
+// they are told no other, but a winnower stays on the broker it consumes from.
+func postOption(c *config.Config) string {
+	switch {
+	case c.Values.Set("post_broker"):
+		return "post_broker"
+	case c.Values.Set("manager") && c.Preset != config.Winnow:
+		return "manager"
+	}
+	return consumeOption(c)
+}
 
 // consumeOption is the option that names the broker consumed from: components of a pump work
 // as its manager when they are told no other.

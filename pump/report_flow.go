@@ -23,12 +23,17 @@ const (
 	codeGivenUp     = 503
 )
 
-// openReports starts the reporter where reports are wanted: a pipe has nobody to report to,
-// and there are no reports of reports. They go the way of what is published, never that of
+// reportsWanted tells that there are reports: a pipe has nobody to report to, and there are no
+// reports of reports.
+func reportsWanted(c *config.Config, from endpoint) bool {
+	return c.Values.Bool("report_back") && !from.isPipe() && c.Preset != config.Report
+}
+
+// openReports starts the reporter where reports are wanted. They go the way of what is published, never that of
 // what is consumed: a broker in need stops reading from who publishes, and acknowledgements
 // must not wait for that.
 func (f *Flow) openReports(ctx context.Context) {
-	if !f.cfg.Values.Bool("report_back") || f.plan.from.isPipe() || f.cfg.Preset == config.Report {
+	if !reportsWanted(f.cfg, f.plan.from) {
 		return
 	}
 	f.reports = newReporter(ctx, f.cfg, f.host, f.plan.from, func(ctx context.Context) (broker.Conn, error) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"srpump/test/rabbit"
@@ -43,13 +44,28 @@ func build(dir string) error {
 	if out, err := exec.Command("go", append(args, "srpump/cmd/srpump")...).CombinedOutput(); err != nil {
 		return fmt.Errorf("cannot build: %w: %s", err, out)
 	}
-	for _, name := range []string{"sr", "sr_log2save", "sr_post", "sr_watch", "sr_subscribe", "sr_sarra", "sr_winnow", "sr_shovel", "sr_sender", "sr_report", "sr_serve", "sr_audit"} {
+	names, err := commands()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
 		if err := os.Symlink("srpump", filepath.Join(dir, name)); err != nil {
 			return fmt.Errorf("cannot build: %w", err)
 		}
 	}
 	// Dropped root must be able to run it.
 	return os.Chmod(filepath.Dir(dir), 0o755)
+}
+
+// commands are those that are installed.
+func commands() ([]string, error) {
+	text, err := os.ReadFile("../Makefile")
+	if err != nil {
+		return nil, err
+	}
+	_, rest, _ := strings.Cut(string(text), "\nCOMMANDS = ")
+	line, _, _ := strings.Cut(rest, "\n")
+	return strings.Fields(line), nil
 }
 
 // long reports whether the long forms were asked for.

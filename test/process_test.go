@@ -19,6 +19,12 @@ const deadline = 30 * time.Second
 // waitFor returns once ok does; it fails the test after the deadline, with what explain says.
 func waitFor(t testing.TB, what string, ok func() bool, explain ...func() string) {
 	t.Helper()
+	waitWithin(t, deadline, what, ok, explain...)
+}
+
+// waitWithin is waitFor with another deadline.
+func waitWithin(t testing.TB, deadline time.Duration, what string, ok func() bool, explain ...func() string) {
+	t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for end := time.Now().Add(deadline); time.Now().Before(end); <-tick.C {

@@ -185,7 +185,7 @@ type Options struct {
 	OpenOnce   bool
 	Heartbeat  time.Duration // AMQP heartbeat; default 10 s
 	MinBackoff time.Duration // between attempts to connect; default 250 ms, doubling with jitter
-	MaxBackoff time.Duration // default 60 s
+	MaxBackoff time.Duration // default 10 s
 	// Away, where set, is told of each failure to reach the broker, and with nil of each success.
 	// It must not block.
 	Away      func(why error)

@@ -25,9 +25,6 @@ const foreground = "foreground"
 
 // Actions are all actions of a command, in the order of the manual.
 func actions(p config.Preset) []action {
-	if p == config.Serve {
-		return slices.Concat(processActions(p), fileActions(p)) // it has no broker
-	}
 	return slices.Concat(processActions(p), explainActions(p), fileActions(p), topologyActions(p))
 }
 
@@ -49,12 +46,14 @@ func (s *session) action(rest []string) (*action, []string, error) {
 		if !ok {
 			return nil, nil, fmt.Errorf("no action %q", s.words[i][1])
 		}
+		s.acting = true
 		return a, rest, nil
 	}
 	if len(rest) == 0 {
 		return nil, rest, nil
 	}
 	if a, ok := findAction(s.preset, rest[0]); ok {
+		s.acting = true
 		return a, rest[1:], nil
 	}
 	if len(rest) == 2 && s.preset != config.Post {

@@ -42,13 +42,15 @@ func (s *session) check(args []string) error {
 	return nil
 }
 
-// toCheck are the configurations the arguments name.
+// toCheck are the configurations the arguments name: a configuration goes before a directory
+// that happens to have its name.
 func (s *session) toCheck(args []string) (out []string, err error) {
 	if given(s.words, "config") {
 		args = append(args, s.option("config"))
 	}
 	for _, arg := range args {
-		if info, err := os.Stat(arg); err != nil || !info.IsDir() {
+		_, err := s.Env.FindConfig(s.preset.String(), arg)
+		if info, statErr := os.Stat(arg); err == nil || statErr != nil || !info.IsDir() {
 			out = append(out, arg)
 			continue
 		}

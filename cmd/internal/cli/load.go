@@ -60,7 +60,8 @@ func (s *session) arguments(rest []string, configured bool) (configArg string, e
 
 // namesConfig tells a configuration from a path to announce: a file called so is a path
 // unless it ends in .conf, anything else is looked up. What ends in .conf and is nowhere is
-// a configuration that is missing, not a file that was removed.
+// a configuration that is missing, not a file that was removed. Behind an action, a
+// configuration goes before a file of its name.
 func (s *session) namesConfig(w string) bool {
 	if strings.ContainsRune(w, '/') && !strings.HasSuffix(w, ".conf") {
 		return false
@@ -69,9 +70,9 @@ func (s *session) namesConfig(w string) bool {
 	if !filepath.IsAbs(at) {
 		at = filepath.Join(s.Env.Cwd, w)
 	}
-	if _, err := os.Stat(at); err == nil {
+	_, err := s.Env.FindConfig(s.preset.String(), w)
+	if _, statErr := os.Stat(at); statErr == nil && !(s.acting && err == nil) {
 		return strings.HasSuffix(w, ".conf")
 	}
-	_, err := s.Env.FindConfig(s.preset.String(), w)
 	return err == nil || strings.HasSuffix(w, ".conf")
 }

@@ -23,6 +23,7 @@ type session struct {
 	paths  []string   // arguments that are neither action nor configuration
 	words  [][]string // options of the command line
 	log    *slog.Logger
+	acting bool // an action was named, and what follows it is first of all a configuration
 
 	request  config.Request // what cfg was loaded by
 	instance int            // 0 in the foreground

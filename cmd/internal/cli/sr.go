@@ -32,14 +32,14 @@ const everything = "[configuration ...]"
 func hostActions() []hostAction {
 	return []hostAction{
 		{foreground, "configuration", "run one here, as its command would", nil, foregroundHost},
-		{"start", everything, "start what is enabled and does not run", nil, onEach((*session).start)},
+		{"start", everything, "start what is enabled and does not run", nil, startHost},
 		{"stop", everything, "stop what runs", nil, stopHost},
 		{"restart", everything, "stop and start", nil, onEach((*session).restart)},
 		{"reload", everything, "have what runs read its configuration again", nil, onRunning((*session).reload)},
 		{"status", everything, "print what runs, and what does not and should", []string{"json"}, statusHost},
 		{"sanity", everything, "start again what was started and died or hangs", nil, onEach((*session).sanity)},
 		{"declare", everything, "make queues and exchanges on the brokers", nil, onEach(actionOf("declare"))},
-		{"setup", everything, "the same, and bind the queues", nil, onEach(actionOf("setup"))},
+		{"setup", everything, "the same, and bind the queues", nil, setupHost},
 		{"check", everything, "say everything that is wrong with the configurations", nil, checkHost},
 		{"dump", everything, "print what is known of each configuration, as JSON", nil, dumpHost},
 		{"adopt", "", "say what becomes of the files of a v02 host, and do it", []string{"dry-run", "go"}, adoptHost},
@@ -140,7 +140,7 @@ func (p place) String() string { return p.preset.String() + "/" + p.Name }
 func (h *hostRun) places() ([]place, error) {
 	all := h.audit()
 	for _, p := range Commands() {
-		if p&(config.Post|config.Serve|config.Audit) != 0 {
+		if p&(config.Post|config.Audit) != 0 {
 			continue
 		}
 		listed, err := h.session(p, io.Discard).listed()

@@ -17,7 +17,7 @@ const (
 	logEvery   = time.Minute      // between two lines about the same trouble
 	heartbeat  = 10 * time.Second // broker.Options
 	minBackoff = 250 * time.Millisecond
-	maxBackoff = time.Minute
+	maxBackoff = 10 * time.Second // a broker that is back must not wait long for who feeds it
 )
 
 // A conn is one logical connection; links come and go beneath it.
