@@ -76,8 +76,11 @@ func (s *session) restart(ctx context.Context, t target) error {
 	if h, held, err := daemon.Find(t.st); err == nil && held && h.Instance == 0 {
 		return fmt.Errorf("cannot restart %s %s: process %d runs it in the foreground; restart it where it was started", s.program, t.name, h.PID)
 	}
-	if t.bad {
-		return usageError{errSaid} // what runs is better than nothing
+	switch { // what runs is better than nothing
+	case t.bad:
+		return usageError{errSaid}
+	case t.gone:
+		return usagef("cannot restart %s %s: its configuration is gone; stop ends it", s.program, t.name)
 	}
 	if err := s.stop(ctx, t); err != nil {
 		return err
@@ -120,13 +123,13 @@ func (s *session) status(_ context.Context, t target) error {
 }
 
 // sanity starts again what was started and is dead or hangs. What somebody runs in the
-// foreground is his.
+// foreground is his, and what has no configuration any more would not come back.
 func (s *session) sanity(ctx context.Context, t target) error {
 	l := t.look()
 	switch {
 	case l.state == stateStopped && daemon.Wanted(t.st):
 		s.warningf("%s %s was started and is dead", s.program, t.name)
-	case l.state == stateHung && l.instance > 0:
+	case l.state == stateHung && l.instance > 0 && !t.gone:
 		s.warningf("%s %s hangs (pid=%d)", s.program, t.name, l.pid)
 		if h, held, err := daemon.Find(t.st); err == nil && held {
 			if _, err := h.End(stopPatience); err != nil {

@@ -31,6 +31,9 @@ func (s *session) start(_ context.Context, t target) error {
 	} else if held {
 		return s.runsAlready(t, h)
 	}
+	if t.gone {
+		return usagef("cannot start %s %s: its configuration is gone", s.program, t.name)
+	}
 	if pid, found := daemon.Stranger(t.st); found {
 		return s.strange(pid)
 	}
