@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -264,5 +266,34 @@ func TestSupervisor(t *testing.T) {
 	TheSupervisor().Ready() // nobody hears
 	if watchdogEvery("4000000", "1", 2) != 0 || watchdogEvery("x", "", 2) != 0 {
 		t.Error("a watchdog that is another's")
+	}
+}
+
+// However much a process says on its way to an end, whoever started it hears of the end, and the last of it.
+func TestStartHearsToTheEnd(t *testing.T) {
+	b, err := Spawn{Exe: "/bin/sh", Arg: []string{"sh", "-c", "head -c 300000 /dev/zero | tr '\\0' x >&3; echo why >&3; exit 3"}, Dir: t.TempDir()}.Start(time.Minute)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !b.Ended || b.Status != 3 || !strings.HasSuffix(b.Said, "xwhy\n") || len(b.Said) > readLimit {
+		t.Errorf("ended %v with status %d after %d bytes", b.Ended, b.Status, len(b.Said))
+	}
+}
+
+// A broker may go while the process says that it works.
+func TestParentHearsOnce(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	p := &Parent{pipe: w}
+	var both sync.WaitGroup
+	both.Go(p.Ready)
+	both.Go(func() { p.Unreachable(io.EOF) })
+	both.Wait()
+	said, err := io.ReadAll(r)
+	if err != nil || strings.Count(string(said), "\n") != 1 || p.Waits() {
+		t.Errorf("heard %q, %v", said, err)
 	}
 }

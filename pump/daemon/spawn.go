@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -73,16 +74,18 @@ func (s Spawn) Start(patience time.Duration) (Birth, error) {
 	return b, nil
 }
 
-// readLimit bounds what is taken of what a process says on its way to an end.
+// readLimit bounds what is kept of what a process says on its way to an end: the last of it.
 const readLimit = 64 << 10
 
-// readLine reads the line of a process that works, or all that one says that does not.
+// readLine reads the line of a process that works, or all that one says that does not. It goes on
+// to the end, however much that is: a process nobody listens to would wait for ever.
 func readLine(r io.Reader) (string, error) {
 	var all []byte
 	b := make([]byte, 4096)
-	for len(all) < readLimit {
+	for {
 		n, err := r.Read(b)
 		all = append(all, b[:n]...)
+		all = all[max(0, len(all)-readLimit):]
 		text := string(all)
 		if whole, ok := strings.CutSuffix(text, "\n"); ok {
 			line := whole[strings.LastIndexByte(whole, '\n')+1:]
@@ -94,11 +97,13 @@ func readLine(r io.Reader) (string, error) {
 			return text, err
 		}
 	}
-	return string(all), nil
 }
 
 // A Parent is whoever started this process and waits to hear of it. The zero value is nobody.
-type Parent struct{ pipe *os.File }
+type Parent struct {
+	mu   sync.Mutex
+	pipe *os.File // nil once it was told
+}
 
 // TheParent returns the parent named in the environment, once.
 func TheParent() *Parent {
@@ -111,11 +116,15 @@ func TheParent() *Parent {
 		return &Parent{}
 	}
 	syscall.CloseOnExec(3)
-	return &Parent{os.NewFile(3, "ready")}
+	return &Parent{pipe: os.NewFile(3, "ready")}
 }
 
 // Waits reports whether a parent waits to hear.
-func (p *Parent) Waits() bool { return p.pipe != nil }
+func (p *Parent) Waits() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.pipe != nil
+}
 
 // Ready says that the process works.
 func (p *Parent) Ready() { p.say(sayReady) }
@@ -126,6 +135,8 @@ func (p *Parent) Unreachable(why error) {
 }
 
 func (p *Parent) say(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.pipe != nil {
 		_, _ = io.WriteString(p.pipe, line+"\n") // who does not wait any more need not hear
 		p.pipe.Close()
@@ -135,6 +146,8 @@ func (p *Parent) say(line string) {
 
 // Write passes on what is said to a person, as long as the parent waits.
 func (p *Parent) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.pipe == nil {
 		return len(b), nil
 	}
