@@ -109,13 +109,13 @@ func (l *LogFile) complain(err error, line []byte) {
 	l.failed = true
 }
 
-// rotate puts the current file away. When that fails, it is written on.
+// rotate puts the current file away, unless somebody has done so. When that fails, it is written on.
 func (l *LogFile) rotate() error {
 	layout := "2006-01-02"
 	if l.o.Every < day {
 		layout = "2006-01-02_15-04-05"
 	}
-	if err := putAway(l.o.Path, l.o.Path+"."+l.period.Format(layout)); err != nil {
+	if err := putAway(l.o.Path, l.o.Path+"."+l.period.Format(layout)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	old := l.file

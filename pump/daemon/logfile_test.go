@@ -154,3 +154,17 @@ func TestLogDiskFull(t *testing.T) {
 		t.Errorf("said %q", s)
 	}
 }
+
+// A log that somebody took away comes back with the next period.
+func TestRotationOfNothing(t *testing.T) {
+	c := new(clock)
+	c.set("2026-11-21 12:00:00")
+	l, path := newLogFile(t, c, 24*time.Hour, 5)
+	say(t, l, "one")
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	c.set("2026-11-22 12:00:00")
+	say(t, l, "two")
+	holds(t, path, map[string]string{"": "two "})
+}
