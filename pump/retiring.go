@@ -2,6 +2,7 @@ package pump
 
 import (
 	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path"
@@ -86,12 +87,10 @@ func (f *Flow) retire(ctx context.Context, clock *keep.Clock, wall time.Time, pa
 	if leapt {
 		f.host.Log.Warn("the clock leapt, for a day only what ages while this runs is retired", "clock", wall, "believed", now)
 	}
-	err := clock.Keep()
-	if err == nil {
-		err = f.keeper.Due(ctx, now, func() { pause(ctx, retirePause) }, func(e keep.Entry) { f.retireOne(e, now) })
-	}
+	err := clock.Keep() // a full disk fails it, and needs the room most
+	err = errors.Join(err, f.keeper.Due(ctx, now, func() { pause(ctx, retirePause) }, func(e keep.Entry) { f.retireOne(e, now) }))
 	if err != nil {
-		f.host.Log.Error("nothing retired", "error", err)
+		f.host.Log.Error("not all retired", "error", err)
 	}
 }
 

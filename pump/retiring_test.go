@@ -75,6 +75,20 @@ func TestKeep(t *testing.T) {
 	}
 }
 
+// What nothing can be written down of, as on a full disk, is retired all the same.
+func TestKeepOnFullDisk(t *testing.T) {
+	h := newHouse(t)
+	f := h.keeping(map[string]string{"/a": "x"})
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "clock"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f.retire(context.Background(), keep.OpenClock(dir), time.Now().Add(8*24*time.Hour), 0)
+	if exists(h.dir+"/out/a") || !strings.Contains(h.log.String(), "cannot keep the time") {
+		t.Errorf("not retired, or not told: %s", h.log.String())
+	}
+}
+
 // A file whose path is being worked on, or that came once more, has its time again.
 func TestKeepBusy(t *testing.T) {
 	h := newHouse(t)
