@@ -187,13 +187,14 @@ func (r *reporter) close(ctx context.Context) {
 	r.mu.Lock()
 	r.closed = true
 	close(r.lines)
-	dropped := r.dropped
 	r.mu.Unlock()
 	stop := context.AfterFunc(ctx, r.end)
 	r.over.Wait()
 	stop()
 	r.end()
-	if dropped > 1 {
-		r.log.Warn("reports dropped", "exchange", r.exchange, "count", dropped)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.dropped > 1 {
+		r.log.Warn("reports dropped", "exchange", r.exchange, "count", r.dropped)
 	}
 }

@@ -23,6 +23,7 @@ type pulse struct {
 	p      daemon.Progress
 	w      worker
 	before daemon.Counts // of the workers before w
+	limit  time.Duration // after which w hangs when it does not get on; 0 is none
 	now    bool          // w works
 	ever   bool          // some worker did
 	failed bool          // the file could not be written, which was said
@@ -105,7 +106,7 @@ func (p *pulse) look() {
 func (p *pulse) hung(now time.Duration) bool {
 	mine := p.p
 	mine.BeatUptime = now
-	return mine.Hung(now, p.s.cfg.Values.Duration("sanity_log_dead"))
+	return mine.Hung(now, p.limit)
 }
 
 // counts are those of all workers so far.
@@ -138,7 +139,7 @@ func (p *pulse) attend(w worker) {
 	if p.w != nil {
 		p.before = p.counts()
 	}
-	p.w, p.now = w, false
+	p.w, p.now, p.limit = w, false, p.s.cfg.Values.Duration("sanity_log_dead")
 }
 
 // ready says that the worker works.
