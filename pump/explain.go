@@ -130,9 +130,9 @@ func explainPath(ctx context.Context, c *config.Config, h *Host, path string) (*
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(h.Cwd, path)
 	}
-	probe := post.Announcement{Base: p.maker.BaseURL, Path: p.maker.Rel(path)}
-	e := &Explanation{Text: matched(&probe)}
-	choice, err := p.rules.Choose(&probe)
+	probe := p.probe(path)
+	e := &Explanation{Text: matched(probe)}
+	choice, err := p.rules.Choose(probe)
 	if err != nil {
 		e.Refused = err
 		return e, nil

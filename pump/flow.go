@@ -46,6 +46,7 @@ type Flow struct {
 	saver    *saver // nil when announcements are not just saved
 	trees    trees
 	sources  transfer.Set
+	pace     *fetch.Pace // of all transfers together
 	install  *fetch.Installer
 	finish   *finisher
 	suspects int // deliveries that a run killed before this one may have done already

@@ -189,3 +189,19 @@ func TestSameBroker(t *testing.T) {
 		}
 	}
 }
+
+// sr_options(5), kbytes_ps: one pace holds back all transfers of a flow.
+func TestKbytesPs(t *testing.T) {
+	h := newHouse(t)
+	f, err := NewFlow(h.config(config.Subscribe, "-kbytes_ps", "64"), h.host())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.openTransfers()
+	defer f.install.Close()
+	defer f.sources.Close()
+	a := &post.Announcement{}
+	if one, two := f.fetchJob(&job{a: a}, nil).Pace, f.fetchJob(&job{a: a}, nil).Pace; one == nil || one != two {
+		t.Errorf("paces are %v and %v", one, two)
+	}
+}

@@ -164,6 +164,7 @@ func (f *Flow) openTransfers() {
 	}
 	web := transfer.NewHTTP(o)
 	f.sources = transfer.Set{"http": web, "https": web, "file": transfer.NewFile(transfer.FileOptions{BaseDir: v.String("base_dir")})}
+	f.pace = fetch.NewPace(int64(v.Int("kbytes_ps")) << 10)
 	f.install = fetch.NewInstaller(fetch.InstallerOptions{Sync: f.plan.sync})
 }
 

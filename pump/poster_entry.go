@@ -64,8 +64,7 @@ func (p *Poster) wanted(e entry) bool {
 	if !p.events[kind] {
 		return false
 	}
-	probe := post.Announcement{Base: p.maker.BaseURL, Path: p.maker.Rel(e.path)}
-	choice, err := p.rules.Choose(&probe)
+	choice, err := p.rules.Choose(p.probe(e.path))
 	if err != nil {
 		p.failed(e.path, err)
 		return false
@@ -78,6 +77,19 @@ func (p *Poster) wanted(e entry) bool {
 		p.host.Log.Info("rejected", "path", e.path, "rule", choice.Line)
 	}
 	return false
+}
+
+// probe is what the rules are asked about a path: with realpath_filter the one it has without
+// symbolic links. What is gone keeps its name, below what its directory is now.
+func (p *Poster) probe(path string) *post.Announcement {
+	if p.cfg.Values.Bool("realpath_filter") {
+		if real, err := filepath.EvalSymlinks(path); err == nil {
+			path = real
+		} else if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+			path = filepath.Join(dir, filepath.Base(path))
+		}
+	}
+	return &post.Announcement{Base: p.maker.BaseURL, Path: p.maker.Rel(path)}
 }
 
 func (p *Poster) removal(ctx context.Context, path string) error {

@@ -141,3 +141,25 @@ func TestRealpathPost(t *testing.T) {
 		t.Errorf("%v", seen)
 	}
 }
+
+// sr_options(5), realpath_filter: the rules see where a link leads, the announcement does not. What is
+// gone has the path its directory leads to.
+func TestRealpathFilter(t *testing.T) {
+	h := newHouse(t)
+	got := h.capture("xout")
+	h.write("base/secret/a", "aaa")
+	h.write("base/open/b", "b")
+	for link, to := range map[string]string{"see": "open", "hide": "secret"} {
+		if err := os.Symlink(to, filepath.Join(h.dir, "base", link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := h.poster(config.Post, "-realpath_filter", "-reject", ".*/secret/.*")
+	if err := p.Post(t.Context(), []string{"hide/a", "hide/gone", "see/b"}); err != nil {
+		t.Fatal(err)
+	}
+	h.until("one is here", func() bool { return len(got()) == 1 })
+	if path := got()[0].Path; path != "see/b" || p.Counters.Rejected.Load() != 2 {
+		t.Errorf("announced %q, and rejected %d", path, p.Counters.Rejected.Load())
+	}
+}

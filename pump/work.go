@@ -156,6 +156,7 @@ func (f *Flow) fetchJob(j *job, tree *fetch.Tree) fetch.Job {
 	}
 	out := fetch.Job{
 		Moved:  &f.Counters.Moved,
+		Pace:   f.pace,
 		Source: f.sources, Request: transfer.Whole(u), Tree: tree, Path: j.at.Path, Inflight: f.plan.inflight, Tag: f.state,
 		Size: j.a.Size(), Sum: j.a.Sum, Mode: f.mode(j.a), HardLink: f.cfg.Values.String("copy") == "link",
 	}

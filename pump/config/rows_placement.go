@@ -10,7 +10,7 @@ func selectRows() []Option {
 			Section: SectionSelect, For: pumps,
 			Help: "take what no rule matches; without any rule everything is taken"},
 		{Name: "realpath_filter", Aliases: []string{"fr"}, Kind: KindBool, Default: "off",
-			Section: SectionSelect, For: posters,
+			Section: SectionSelect, For: Post | Watch,
 			Help: "ask the rules about the path with all symbolic links in it resolved"},
 		{Name: "reject", Aliases: []string{"rej"}, Kind: KindRule, Arg: "pattern", Multi: true,
 			Section: SectionSelect, For: pumps,

@@ -24,7 +24,7 @@ func TestSettings(t *testing.T) {
 	for name, want := range map[string]config.Setting{
 		"broker":   {Text: "amqp://u:***@h/", Origin: path + ":1", Set: true},
 		"attempts": {Text: "2", Origin: config.CommandLine, Set: true},
-		"batch":    {Text: "9", Origin: filepath.Join(h.env.ConfigDir(), "default.conf") + ":3", Set: true},
+		"batch":    {Text: "9", Origin: filepath.Join(h.env.ConfigDir(), "default.conf") + ":3", Set: true, NoEffect: true},
 		"mirror":   {Text: "off", Origin: config.OriginDefault},
 		"use_pika": {Text: "on", Origin: path + ":3", Set: true, NoEffect: true},
 	} {
@@ -37,11 +37,11 @@ func TestSettings(t *testing.T) {
 			t.Errorf("%s is listed", name)
 		}
 	}
-	if got := c.NoEffect(); !slices.Equal(got, []string{"sleep", "pump", "bufsize", "remote_config_url", "use_pika"}) {
+	if got := c.NoEffect(); !slices.Equal(got, []string{"sleep", "batch", "pump", "bufsize", "remote_config_url", "use_pika"}) {
 		t.Errorf("without effect are %q", got)
 	}
 	h.write("subscribe/t.conf", "# nothing")
-	if got := h.clean(config.Subscribe, "t").NoEffect(); !slices.Equal(got, []string{"bufsize"}) {
+	if got := h.clean(config.Subscribe, "t").NoEffect(); !slices.Equal(got, []string{"batch", "bufsize"}) {
 		t.Errorf("without effect in the shared file are %q", got)
 	}
 }

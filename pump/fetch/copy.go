@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"srpump/post"
-	"srpump/pump/transfer"
 )
 
 const (
@@ -25,12 +24,13 @@ var (
 	largeBuffers = sync.Pool{New: func() any { return new([largeBuffer]byte) }}
 )
 
-// copyBody writes a body to the staged file. Method "" computes no sum.
-func (j *Job) copyBody(s *Staged, body *transfer.Body, method string) (int64, post.Fingerprint, error) {
+// copyBody writes a body, of so many bytes or below zero of an unknown number, to the staged
+// file. Method "" computes no sum.
+func (j *Job) copyBody(s *Staged, size int64, body io.Reader, method string) (int64, post.Fingerprint, error) {
 	h := post.NewHash(method)
 	c := &copier{job: j, to: s.f, from: body, hash: h}
 	var err error
-	if body.Size >= 0 && body.Size < pipelined || h == nil && body.Size < pipelined {
+	if size >= 0 && size < pipelined || h == nil && size < pipelined {
 		buf := smallBuffers.Get().(*[smallBuffer]byte)
 		err = c.inline(buf[:])
 		smallBuffers.Put(buf)

@@ -35,6 +35,8 @@ type Job struct {
 
 	Moved *atomic.Int64 // where set, counts the bytes as they come
 
+	Pace *Pace // holds back what comes from other hosts; nil: as fast as it comes
+
 	HardLink bool // a source on this host becomes a second name of the same file, when it can
 }
 
@@ -88,7 +90,7 @@ func (j *Job) fill(ctx context.Context, s *Staged, body *transfer.Body) (err err
 	if body.File != nil {
 		linked, err = j.fromFile(ctx, s, body, method)
 	} else {
-		s.Size, s.Sum, err = j.copyBody(s, body, method)
+		s.Size, s.Sum, err = j.copyBody(s, body.Size, j.Pace.reader(ctx, body), method)
 	}
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ func (j *Job) fromFile(ctx context.Context, s *Staged, body *transfer.Body, meth
 		s.Size, err = copyFile(ctx, s.f, body.File, body.Size)
 		err = s.tree.failed("write", s.rel, err)
 	default:
-		s.Size, s.Sum, err = j.copyBody(s, body, method)
+		s.Size, s.Sum, err = j.copyBody(s, body.Size, body, method)
 	}
 	return linked, err
 }
