@@ -36,12 +36,19 @@ type auditing struct {
 	rounds atomic.Int64
 }
 
+// auditEvery is how often there is a round when there is no heartbeat.
+const auditEvery = 5 * time.Minute
+
 // Run implements worker. A broker that is away is tried again at the next heartbeat.
 func (a *auditing) Run(ctx context.Context) error {
 	s := a.s
 	s.pulse.ready()
 	s.log.Info("auditing", "broker", s.cfg.Values.Text("admin"))
-	beat := time.NewTicker(s.cfg.Values.Duration("heartbeat"))
+	every := s.cfg.Values.Duration("heartbeat")
+	if every <= 0 {
+		every = auditEvery
+	}
+	beat := time.NewTicker(every)
 	defer beat.Stop()
 	for {
 		if err := a.round(ctx); err != nil && ctx.Err() == nil {
