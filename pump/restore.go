@@ -115,7 +115,7 @@ func (r *restorer) removeDone(s *savedFile) {
 	if !s.read || s.open > 0 {
 		return
 	}
-	if err := errors.Join(s.file.Close(), s.remove()); err != nil {
+	if err := errors.Join(s.remove(), s.file.Close()); err != nil {
 		r.f.host.Log.Error("save file not removed, it comes again", "file", s.path, "error", err)
 		return
 	}

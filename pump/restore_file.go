@@ -25,9 +25,9 @@ type savedFile struct {
 }
 
 func openSaved(path string) (*savedFile, error) {
-	file, err := os.Open(path)
+	file, err := retry.TakeSave(path)
 	if err != nil {
-		return nil, fmt.Errorf("cannot restore: %w", err)
+		return nil, err
 	}
 	return &savedFile{path: path, file: file, lines: bufio.NewReaderSize(file, 1<<20)}, nil
 }

@@ -3,6 +3,7 @@ package pump
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"srpump/post"
 	"srpump/pump/broker"
 	"srpump/pump/config"
+	"srpump/pump/retry"
 )
 
 // saved is the path of the save file of a run in the foreground.
@@ -177,6 +179,39 @@ func TestSaveBehindTornLine(t *testing.T) {
 	stop()
 	if l := h.lines(path); l[0] != `["20231114` {
 		t.Errorf("%q", l)
+	}
+}
+
+// What one process adds to, another must not restore and remove, nor cut to what it knows of it.
+func TestSaveFileHasOneProcess(t *testing.T) {
+	h := newHouse(t)
+	path := h.saved(config.Subscribe)
+	_, stop := h.run(config.Subscribe, "-save")
+	h.post("xpublic", announced("http://h/", "one", "one", 1700000000))
+	h.until("it is saved", func() bool { return len(h.lines(path)) == 1 })
+	if _, err := openSaved(path); !errors.Is(err, retry.ErrSaveBusy) {
+		t.Errorf("restored: %v", err)
+	}
+	if _, err := retry.OpenSave(path); !errors.Is(err, retry.ErrSaveBusy) {
+		t.Errorf("saved to: %v", err)
+	}
+	stop()
+	s, err := openSaved(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := retry.OpenSave(path); !errors.Is(err, retry.ErrSaveBusy) {
+		t.Errorf("saved to while restored: %v", err)
+	}
+	if err := errors.Join(s.remove(), s.file.Close()); err != nil {
+		t.Fatal(err)
+	}
+	again, err := retry.OpenSave(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Close(); err != nil {
+		t.Error(err)
 	}
 }
 
