@@ -46,10 +46,15 @@ func (k *check) start() error {
 		return err
 	}
 	p, err := NewPoster(k.c, k.h)
-	if err == nil && k.c.Preset == config.Poll {
-		err = p.CheckPoll()
+	switch {
+	case err != nil:
+		return err
+	case k.c.Preset == config.Poll:
+		return p.CheckPoll()
+	case k.c.Preset == config.Watch: // sr_post is told on its command line
+		return p.CheckPaths()
 	}
-	return err
+	return nil
 }
 
 func (k *check) warn(file string, line int, text, hint string) {

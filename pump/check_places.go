@@ -22,6 +22,10 @@ func (k *check) places() {
 	if v.Bool("notify_only") {
 		return
 	}
+	option := "directory"
+	if k.c.Preset == config.Sender {
+		option = "destination"
+	}
 	seen := make(map[string]bool)
 	for _, r := range append(k.accepts(), config.Rule{Accept: k.c.AcceptsUnmatched(), Capture: k.c.Final}) {
 		root, _ := k.placement().split(r.Capture.Directory)
@@ -29,7 +33,7 @@ func (k *check) places() {
 			continue
 		}
 		seen[root] = true
-		k.writable(root, "directory", "cannot place files")
+		k.writable(root, option, "cannot place files")
 		k.announcable(root)
 	}
 	if v.Set("post_broker") && !v.Bool("mirror") && v.String("flatten") == "/" && !v.Set("filename") {
@@ -47,7 +51,11 @@ func (k *check) accepts() (out []config.Rule) {
 }
 
 func (k *check) placement() *Placement {
-	return &Placement{Cwd: k.h.Cwd, BaseDir: k.c.Values.String("base_dir"), PostDir: k.c.Values.String("post_base_dir"), Now: k.h.Now}
+	root := ""
+	if k.c.Preset == config.Sender {
+		root, _ = destinationRoot(k.c) // what is wrong with it, the start says
+	}
+	return &Placement{Root: root, Cwd: k.h.Cwd, BaseDir: k.c.Values.String("base_dir"), PostDir: k.c.Values.String("post_base_dir"), Now: k.h.Now}
 }
 
 // announcable warns of copies that are put where the URL they are announced with does not lead.

@@ -28,6 +28,7 @@ type Explanation struct {
 	Second    string // where else, if it is not there
 	Suggested string // what it wants to be called
 	Steps     *Steps // where it would be placed; nil when nothing would
+	Delivered string // the URL it would have at the destination of a sr_sender
 	Refused   error  // why it would be given up
 
 	Posted []Posted // what would be announced
@@ -106,6 +107,9 @@ func (f *Flow) explainPlace(e *Explanation, j *job) {
 		e.Source = j.url()
 		steps, _ := f.place.Steps(j.a, &j.choice, j.from.Path)
 		e.Steps = &steps
+		if f.plan.root != "" && steps.Place != (Place{}) {
+			e.Delivered = transfer.FileURL(steps.Place.Full())
+		}
 	}
 }
 

@@ -19,6 +19,17 @@ type entry struct {
 	info fs.FileInfo
 }
 
+// errNoPath is a poster that is not told what to announce.
+var errNoPath = errors.New("nothing to announce: name files or directories, or - for a list on standard input")
+
+// CheckPaths fails when the configuration and the command line name nothing to announce.
+func (p *Poster) CheckPaths() error {
+	if len(p.cfg.Values.List("path")) == 0 {
+		return errNoPath
+	}
+	return nil
+}
+
 // list calls fn for what each name stands for, and returns the names it did not come to the
 // end of.
 func (p *Poster) list(ctx context.Context, paths []string, fn func(entry) error) (rest []string, err error) {

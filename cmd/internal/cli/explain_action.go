@@ -65,6 +65,7 @@ func (s *session) printExplanation(e *pump.Explanation) {
 			row("placed", st.Place.Full())
 		}
 	}
+	row("delivered", e.Delivered)
 	if e.Refused != nil {
 		row("refused", e.Refused.Error())
 	}

@@ -197,7 +197,11 @@ func (s *session) removeFile(ctx context.Context, args []string) error {
 		return err
 	}
 	path := filepath.Join(s.configDir(), name+".conf")
-	if !exists(path) {
+	switch {
+	case exists(path):
+	case exists(path + ".off"): // its file, which is not read, says what it has on the broker
+		return usagef("cannot remove %q: it is disabled; %s enable %s first", name, s.program, name)
+	default:
 		return usagef("cannot remove %q: there is no %s", name, path)
 	}
 	return s.withConfig([]string{path}, func() error {

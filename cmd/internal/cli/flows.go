@@ -45,11 +45,11 @@ func (s *session) posted(p *pump.Poster, start time.Time) error {
 
 func (s *session) newPoster() (*pump.Poster, error) {
 	p, err := pump.NewPoster(s.cfg, s.host())
+	if err == nil {
+		err = p.CheckPaths()
+	}
 	if err != nil {
 		return nil, usageError{err}
-	}
-	if len(s.cfg.Values.List("path")) == 0 {
-		return nil, usagef("nothing to announce: name files or directories, or - for a list on standard input")
 	}
 	return p, nil
 }

@@ -38,7 +38,7 @@ func hostActions() []hostAction {
 		{"reload", everything, "have what runs read its configuration again", nil, onRunning((*session).reload)},
 		{"status", everything, "print what runs, and what does not and should", []string{"json"}, statusHost},
 		{"sanity", everything, "start again what was started and died or hangs", nil, onEach((*session).sanity)},
-		{"declare", everything, "make queues and exchanges on the brokers", nil, onEach(actionOf("declare"))},
+		{"declare", everything, "make queues and exchanges on the brokers", nil, declareHost},
 		{"setup", everything, "the same, and bind the queues", nil, setupHost},
 		{"check", everything, "say everything that is wrong with the configurations", nil, checkHost},
 		{"dump", everything, "print what is known of each configuration, as JSON", nil, dumpHost},
@@ -136,11 +136,15 @@ type place struct {
 
 func (p place) String() string { return p.preset.String() + "/" + p.Name }
 
-// places are the configurations the arguments name, or all, by component and name.
-func (h *hostRun) places() ([]place, error) {
+// places are the configurations the arguments name, or all that can be at work on their own, by
+// component and name.
+func (h *hostRun) places() ([]place, error) { return h.placesBut(config.Post | config.Audit) }
+
+// placesBut leaves out some components.
+func (h *hostRun) placesBut(not config.Preset) ([]place, error) {
 	all := h.audit()
 	for _, p := range Commands() {
-		if p&(config.Post|config.Audit) != 0 {
+		if p&not != 0 {
 			continue
 		}
 		listed, err := h.session(p, io.Discard).listed()

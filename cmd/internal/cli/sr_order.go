@@ -26,10 +26,19 @@ func startHost(ctx context.Context, h *hostRun) error {
 	return worse(h.each(ctx, takers, (*session).start), h.each(ctx, makers, (*session).start))
 }
 
+// declareHost makes queues and exchanges, also the exchanges which only sr_post announces to.
+func declareHost(ctx context.Context, h *hostRun) error {
+	places, err := h.placesBut(config.Audit)
+	if err != nil {
+		return err
+	}
+	return h.each(ctx, places, actionOf("declare"))
+}
+
 // setupHost makes all exchanges before it binds the first queue, as the one often is another
 // configuration's. What the first round has to say the second says again.
 func setupHost(ctx context.Context, h *hostRun) error {
-	places, err := h.places()
+	places, err := h.placesBut(config.Audit)
 	if err != nil {
 		return err
 	}
