@@ -13,7 +13,7 @@ import (
 )
 
 // errNoDestination is a sr_sender that is not told where to deliver.
-var errNoDestination = errors.New("cannot deliver: destination is not set")
+var errNoDestination = errors.New("cannot deliver: destination is not set; it is where files go, such as file:///directory")
 
 // errSimulate is a sr_sender asked not to deliver: it must not, and cannot say what it would do.
 var errSimulate = errors.New("cannot simulate: this release does not say what would be delivered; sr_sender explain does so for one announcement")

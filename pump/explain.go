@@ -55,18 +55,18 @@ func Explain(ctx context.Context, c *config.Config, h *Host, what string, each f
 	if err != nil {
 		return err
 	}
-	in := h.Stdin
+	in, prefix := h.Stdin, c.Values.String("topic_prefix")
 	switch {
 	case strings.HasPrefix(what, "["), strings.HasPrefix(what, "{"):
 		in = strings.NewReader(what + "\n")
 	case what != "-":
-		a, err := fromURL(what, c.Values.String("topic_prefix"), h)
+		a, err := fromURL(what, prefix, h)
 		if err == nil {
 			each(f.explain(a))
 		}
 		return err
 	}
-	return fromLines(ctx, in, h, func(a *post.Announcement) { each(f.explain(a)) })
+	return fromLines(ctx, in, prefix, h, func(a *post.Announcement) { each(f.explain(a)) })
 }
 
 // explain says what the flow would do with an announcement.
@@ -111,6 +111,23 @@ func (f *Flow) explainPlace(e *Explanation, j *job) {
 			e.Delivered = transfer.FileURL(steps.Place.Full())
 		}
 	}
+	if e.Refused == nil && j.from.Local == "" && !j.a.Sum.IsRemoval() && !j.a.Sum.IsLink() {
+		e.Refused = f.mayFetch(j.from.URL)
+	}
+}
+
+// mayFetch is why a file is not fetched from a URL, whatever is there.
+func (f *Flow) mayFetch(raw string) error {
+	u, err := url.Parse(raw)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: %w", post.ErrMalformed, err)
+	case !strings.EqualFold(u.Scheme, "http") && !strings.EqualFold(u.Scheme, "https"):
+		return fmt.Errorf("no transport for this kind of URL: %s", u.Scheme)
+	case !f.allows(u.Hostname()):
+		return fmt.Errorf("host %q is not one of allow_hosts", u.Hostname())
+	}
+	return nil
 }
 
 // add adds what would be published.
@@ -173,8 +190,8 @@ func fromURL(raw, prefix string, h *Host) (*post.Announcement, error) {
 	return a, nil
 }
 
-// fromLines hands over each announcement of lines of JSON; the first line that is none is the error.
-func fromLines(ctx context.Context, r io.Reader, h *Host, each func(*post.Announcement)) error {
+// fromLines hands over each announcement of lines, JSON or a URL; the first line that is neither is the error.
+func fromLines(ctx context.Context, r io.Reader, prefix string, h *Host, each func(*post.Announcement)) error {
 	in, err := pipe.New(r, io.Discard, h.quiet().Log).Consume(ctx, "", broker.ConsumeOptions{})
 	if err != nil {
 		return err
@@ -190,10 +207,13 @@ func fromLines(ctx context.Context, r io.Reader, h *Host, each func(*post.Announ
 			return err
 		}
 		a, err := post.Decode(d.Key, d.Headers, d.Body)
+		if line := strings.TrimSpace(string(d.Body)); err != nil && d.Key == "" && strings.Contains(line, "://") {
+			a, err = fromURL(line, prefix, h)
+		}
 		if err == nil {
 			each(a)
 		} else if first == nil {
-			first = err
+			first = fmt.Errorf("line %d: %w", d.Tag.N, err)
 		}
 	}
 }

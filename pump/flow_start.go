@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -153,19 +154,18 @@ func (f *Flow) hostShare() int {
 }
 
 func (f *Flow) openTransfers() {
-	v := f.cfg.Values
-	allowed := make(map[string]bool)
-	for _, h := range v.List("allow_hosts") {
-		allowed[strings.ToLower(h)] = true
-	}
 	o := webOptions(f.cfg, f.host, f.plan.workers)
-	if len(allowed) > 0 {
-		o.AllowHost = func(host string) bool { return allowed[strings.ToLower(host)] }
-	}
+	o.AllowHost = f.allows
 	web := transfer.NewHTTP(o)
-	f.sources = transfer.Set{"http": web, "https": web, "file": transfer.NewFile(transfer.FileOptions{BaseDir: v.String("base_dir")})}
-	f.pace = fetch.NewPace(int64(v.Int("kbytes_ps")) << 10)
+	f.sources = transfer.Set{"http": web, "https": web, "file": transfer.NewFile(transfer.FileOptions{BaseDir: f.cfg.Values.String("base_dir")})}
+	f.pace = fetch.NewPace(int64(f.cfg.Values.Int("kbytes_ps")) << 10)
 	f.install = fetch.NewInstaller(fetch.InstallerOptions{Sync: f.plan.sync})
+}
+
+// allows is the option allow_hosts; without it every host may be asked.
+func (f *Flow) allows(host string) bool {
+	hosts := f.cfg.Values.List("allow_hosts")
+	return len(hosts) == 0 || slices.ContainsFunc(hosts, func(h string) bool { return strings.EqualFold(h, host) })
 }
 
 // consume declares the queue and its bindings, and starts the consumer.

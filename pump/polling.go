@@ -128,7 +128,7 @@ func (q *poller) open(destination string) error {
 	u, err := url.Parse(destination)
 	switch {
 	case destination == "":
-		return errors.New("cannot poll: destination is not set")
+		return errors.New("cannot poll: destination is not set; it is the URL of the server to look at, such as https://host/")
 	case err != nil:
 		return errors.New("cannot poll: destination is not a URL")
 	case isLocalURL(destination):

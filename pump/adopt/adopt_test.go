@@ -153,3 +153,19 @@ func TestRunningInstanceIsLeftAlone(t *testing.T) {
 		t.Errorf("%d files refused, want 3 (%v)", refused, err)
 	}
 }
+
+// What v02 has to go on with is left to it.
+func TestStateOfARefusedConfigurationIsLeft(t *testing.T) {
+	const retries = ".cache/sarra/sarra/x/sr_sarra_x_01.retry"
+	files := v02(time.Now())
+	files[retries] = line("one", "")
+	env := host(t, files)
+	for _, i := range apply(t, env, time.Now()) {
+		if i.Path == filepath.Join(env.Home, retries) && i.Verdict != adopt.Refused {
+			t.Errorf("%s %s: %s", i.Verdict, i.Path, i.Text)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(env.Home, retries)); err != nil {
+		t.Error(err)
+	}
+}

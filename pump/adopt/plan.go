@@ -29,7 +29,7 @@ func Plan(env config.Env) ([]Item, error) {
 			}
 			cfg, problems := config.Load(config.Request{Env: env, Preset: preset, ConfigArg: l.Path})
 			items = append(items, configuration(cfg, problems)...)
-			items = append(items, state(cfg)...)
+			items = append(items, state(cfg, config.Failed(problems))...)
 		}
 	}
 	return items, nil
@@ -63,8 +63,9 @@ func configuration(cfg *config.Config, problems []config.Problem) []Item {
 	return items
 }
 
-// state lists what v02 keeps for one configuration.
-func state(cfg *config.Config) []Item {
+// state lists what v02 keeps for one configuration. That of one that is refused is left, as
+// v02 may have to go on with it.
+func state(cfg *config.Config, refused bool) []Item {
 	var items []Item
 	dir := cfg.State().Dir()
 	for _, k := range []struct {
@@ -82,7 +83,11 @@ func state(cfg *config.Config) []Item {
 		slices.Sort(found)
 		for _, path := range found {
 			if !strings.HasSuffix(path, adopted) && path != filepath.Join(dir, "retry.jsonl") {
-				items = append(items, busy(cfg, Item{Path: path, Verdict: k.verdict, Text: k.text, cfg: cfg, kind: k.kind}))
+				i := Item{Path: path, Verdict: k.verdict, Text: k.text, cfg: cfg, kind: k.kind}
+				if refused && i.Verdict == Imports {
+					i.Verdict, i.Text = Refused, "left as it is, as its configuration is refused"
+				}
+				items = append(items, busy(cfg, i))
 			}
 		}
 	}

@@ -26,7 +26,7 @@ type Env struct {
 func HostEnv() (Env, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return Env{}, fmt.Errorf("cannot find the home directory: %w", err)
+		return Env{}, fmt.Errorf("cannot find the home directory: %w; set HOME, also where a supervisor or cron starts this", err)
 	}
 	cwd, err := os.Getwd()
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 
 	"srpump/pump/config"
@@ -56,13 +57,27 @@ func (s *session) action(rest []string) (*action, []string, error) {
 		s.acting = true
 		return a, rest[1:], nil
 	}
-	if len(rest) == 2 && s.preset != config.Post {
+	if len(rest) == 2 && (s.preset != config.Post || s.namesConfig(rest[0]) && !exists(filepath.Join(s.Env.Cwd, rest[1]))) {
 		if a, ok := findAction(s.preset, rest[1]); ok {
 			s.warningf("write the action first: %s %s %s", s.program, rest[1], rest[0])
 			return a, rest[:1], nil
 		}
 	}
-	return nil, rest, nil
+	return nil, rest, s.mistaken(rest)
+}
+
+// mistaken is the error of a word to sr_post that is an action of the other commands and no file: it is
+// no file that was removed.
+func (s *session) mistaken(rest []string) error {
+	if s.preset != config.Post {
+		return nil
+	}
+	for _, w := range rest {
+		if _, known := findAction(config.Watch, w); known && !exists(filepath.Join(s.Env.Cwd, w)) {
+			return fmt.Errorf("no action %q: sr_post announces and ends; a file of that name, which is gone, is ./%s", w, w)
+		}
+	}
+	return nil
 }
 
 // perform runs an action other than foreground.

@@ -26,7 +26,7 @@ func (s *session) strange(pid int) error {
 func (s *session) lockState() (release func(), err error) {
 	lock, err := daemon.Take(s.cfg.State(), s.instance)
 	if err != nil {
-		return nil, s.explainBusy(err)
+		return nil, fmt.Errorf("cannot touch what %s %s has: %w; %[1]s stop %[2]s first", s.program, s.cfg.Name, err)
 	}
 	return func() { lock.Release() }, nil
 }

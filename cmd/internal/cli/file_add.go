@@ -94,9 +94,10 @@ func (s *session) editFile(ctx context.Context, args []string) error {
 		return usagef("edit needs the name of one configuration")
 	}
 	path, err := s.Env.FindConfig(s.preset.String(), args[0])
+	made := false
 	if errors.Is(err, config.ErrNoConfig) {
 		if path, err = s.newFile(config.ConfigName(args[0])); err == nil {
-			err = create(path, nil)
+			err, made = create(path, nil), true
 		}
 	}
 	if err != nil {
@@ -106,6 +107,9 @@ func (s *session) editFile(ctx context.Context, args []string) error {
 	cmd := exec.CommandContext(ctx, "sh", "-c", s.editor()+` "$1"`, "sh", path)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = s.Stdin, s.Stdout, s.Stderr
 	if err := cmd.Run(); err != nil {
+		if info, e := os.Stat(path); made && e == nil && info.Size() == 0 {
+			err = errors.Join(err, os.Remove(path)) // an empty one can be started
+		}
 		return fmt.Errorf("cannot edit %q: %w", path, err)
 	}
 	return s.check([]string{path})

@@ -51,8 +51,12 @@ func (s *session) switchFiles(verb string, args []string, from, to string) error
 	return nil
 }
 
-// plainName is the name of a configuration of the user's directory.
+// plainName is the name of a configuration of the user's directory. A path that leads elsewhere is
+// refused: what bears the same name here was not meant.
 func (s *session) plainName(arg string) (string, error) {
+	if at := filepath.Join(s.Env.Cwd, filepath.Dir(arg)); strings.ContainsRune(arg, '/') && filepath.Dir(arg) != s.configDir() && at != s.configDir() {
+		return "", usagef("%q is not in %s", arg, s.configDir())
+	}
 	name := config.ConfigName(strings.TrimSuffix(filepath.Base(arg), ".off"))
 	if err := config.CheckName(name); err != nil {
 		return "", usageError{err}

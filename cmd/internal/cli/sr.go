@@ -74,7 +74,9 @@ func RunHost(ctx context.Context, proc Process) int {
 	}
 	i := slices.IndexFunc(hostActions(), func(a hostAction) bool { return a.name == rest[0] })
 	if i < 0 {
-		return h.misused(usagef("no action %q", rest[0]))
+		h.errorf("no action %q", rest[0])
+		h.hint("sr -h lists the actions; others, such as list, show and explain, are those of single commands: sr_subscribe -h")
+		return ExitUsage
 	}
 	a := hostActions()[i]
 	for f := range h.flags {
@@ -156,6 +158,9 @@ func (h *hostRun) placesBut(not config.Preset) ([]place, error) {
 		}
 	}
 	if len(h.rest) == 0 {
+		if len(all) == 0 {
+			h.hint("there is no configuration to work on in " + h.Env.ConfigDir())
+		}
 		return all, nil
 	}
 	var out []place

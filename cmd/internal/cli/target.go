@@ -42,7 +42,7 @@ func (s *session) eachTarget(ctx context.Context, args []string, do func(*sessio
 		return err
 	}
 	if len(listed) == 0 {
-		return usagef("no configuration named, and none in %s", filepath.Join(s.Env.ConfigDir(), s.preset.String()))
+		return usagef("no configuration named, and none in %s; %s list prints examples to add", s.configDir(), s.program)
 	}
 	worst := ExitOK
 	for _, l := range listed {
@@ -102,8 +102,12 @@ func (s *session) target(args []string) (target, error) {
 		arg = s.option("config")
 	}
 	if arg != "" {
-		if _, err := s.Env.FindConfig(s.preset.String(), arg); errors.Is(err, config.ErrNoConfig) {
+		_, err := s.Env.FindConfig(s.preset.String(), arg)
+		switch {
+		case errors.Is(err, config.ErrNoConfig):
 			return s.missing(arg, err)
+		case err != nil:
+			return target{}, usageError{err}
 		}
 	}
 	t := target{args: s.paths, bad: !s.loadConfig(s.words, arg)}
