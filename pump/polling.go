@@ -52,7 +52,7 @@ func (p *Poster) Poll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.cfg.Values.Bool("reset") {
+	if p.host.resets(p.cfg) {
 		err = q.forgetAll()
 	}
 	if err == nil {

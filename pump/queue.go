@@ -65,7 +65,7 @@ func checkQueue(c *config.Config) error {
 // is taken over as it is.
 func (q *inlet) declare(ctx context.Context, conn broker.Conn, name string) error {
 	v := q.cfg.Values
-	if v.Bool("reset") {
+	if q.host.resets(q.cfg) {
 		if err := q.drop(ctx, conn, name); err != nil {
 			return err
 		}

@@ -162,10 +162,13 @@ func newEvents(c *config.Config) eventSet {
 	return s
 }
 
+// resets reports whether the option reset is to be followed.
+func (h *Host) resets(c *config.Config) bool { return c.Values.Bool("reset") && !h.Resumes }
+
 // openCache opens the winnowing cache of a configuration, or with reset a new one.
 func openCache(c *config.Config, h *Host, mode winnow.Mode, ttl time.Duration, state string) (*winnow.Cache, error) {
 	dir := filepath.Join(state, "winnow")
-	if c.Values.Bool("reset") {
+	if h.resets(c) {
 		if err := os.RemoveAll(dir); err != nil {
 			return nil, fmt.Errorf("cannot reset: %w", err)
 		}

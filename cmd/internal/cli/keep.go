@@ -83,7 +83,7 @@ func (s *session) turns(ctx context.Context, w worker) error {
 		next, cfg, err := s.turn(ctx, w)
 		switch {
 		case next != nil:
-			before, s.cfg, w = s.cfg, cfg, next
+			before, s.cfg, s.resumes, w = s.cfg, cfg, true, next
 			s.log.Info("configuration read again", "config", cfg.Path)
 		case err != nil && before != nil && !s.pulse.works() && ctx.Err() == nil:
 			s.log.Error("configuration does not work, going on with the one before", "error", err, "hint", broker.Hint(err))
@@ -140,7 +140,7 @@ func (s *session) again() (worker, *config.Config) {
 		return nil, nil
 	}
 	fresh := *s
-	fresh.cfg = cfg
+	fresh.cfg, fresh.resumes = cfg, true
 	w, err := fresh.newWorker()
 	if err != nil {
 		s.log.Error("configuration not read again", "problem", err.Error(), "hint", broker.Hint(err))

@@ -27,6 +27,7 @@ type session struct {
 
 	request  config.Request // what cfg was loaded by
 	instance int            // 0 in the foreground
+	resumes  bool           // a worker came before
 	parent   *daemon.Parent
 	pulse    *pulse // of what runs for long
 }
@@ -109,7 +110,7 @@ func (s *session) host() *pump.Host {
 	return &pump.Host{
 		Log: s.log, Stdin: s.Stdin, Stdout: s.Stdout, Cwd: s.Env.Cwd, Version: Version, Hostname: s.Env.Hostname, Now: time.Now,
 		Database: filepath.Join(s.cfg.StateRoot, "pump.db"),
-		Ready:    func() { s.pulse.ready() }, Away: func(why error) { s.pulse.away(why) },
+		Ready:    func() { s.pulse.ready() }, Away: func(why error) { s.pulse.away(why) }, Resumes: s.resumes,
 	}
 }
 
