@@ -90,7 +90,7 @@ func (h *house) tree(dir string) map[string]string {
 // second start announces nothing; what changed, and what was removed and is back, is announced.
 func TestPollTrees(t *testing.T) {
 	for name, start := range map[string]func(*testing.T, string) string{
-		"nginx":    func(t *testing.T, dir string) string { return nginx.Start(t, dir) },
+		"nginx":    func(t *testing.T, dir string) string { return nginx.StartListing(t, dir) },
 		"sr_serve": served,
 		"file":     func(_ *testing.T, dir string) string { return "file://" + dir },
 	} {

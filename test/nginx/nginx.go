@@ -21,6 +21,17 @@ const Require = "SRPUMP_REQUIRE"
 // its end. The test is skipped when nginx is not installed.
 func Start(t testing.TB, dir string) (baseURL string) {
 	t.Helper()
+	return start(t, dir, "off")
+}
+
+// StartListing is Start of a server that lists directories.
+func StartListing(t testing.TB, dir string) (baseURL string) {
+	t.Helper()
+	return start(t, dir, "on")
+}
+
+func start(t testing.TB, dir, autoindex string) string {
+	t.Helper()
 	bin := find(t)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -31,7 +42,7 @@ func Start(t testing.TB, dir string) (baseURL string) {
 
 	prefix := t.TempDir()
 	config := filepath.Join(prefix, "nginx.conf")
-	if err := os.WriteFile(config, configuration(prefix, dir, addr), 0o600); err != nil {
+	if err := os.WriteFile(config, configuration(prefix, dir, addr, autoindex), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(bin, "-p", prefix, "-c", config, "-e", filepath.Join(prefix, "error.log"))
@@ -88,7 +99,7 @@ func await(t testing.TB, addr string, gone <-chan struct{}, prefix string) {
 
 // configuration runs in the foreground; as root the worker stays root, so that
 // it can read the test's private directory.
-func configuration(prefix, dir, addr string) []byte {
+func configuration(prefix, dir, addr, autoindex string) []byte {
 	user := ""
 	if os.Getuid() == 0 {
 		user = "user root;\n"
@@ -109,8 +120,8 @@ http {
 	uwsgi_temp_path %s/tmp;
 	scgi_temp_path %s/tmp;
 	default_type application/octet-stream;
-	autoindex on;
+	autoindex %s;
 	server { listen %s; root %q; }
 }
-`, user, prefix, prefix, prefix, prefix, prefix, prefix, prefix, addr, dir)
+`, user, prefix, prefix, prefix, prefix, prefix, prefix, prefix, autoindex, addr, dir)
 }
