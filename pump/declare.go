@@ -9,11 +9,12 @@ import (
 	"srpump/pump/config"
 )
 
-// A footing is what brokers hold for one configuration: the queue it reads, the exchange it posts to.
+// A footing is what brokers hold for one configuration: the queues it reads, the exchange it posts to.
 type footing struct {
 	cfg   *config.Config
 	host  *Host
-	in    *inlet // nil for posters
+	in    []*inlet // none for posters and pipes
+	left  []*inlet // read with another number of instances
 	to    endpoint
 	route route // without exchanges when nothing is posted
 	conns map[string]broker.Conn
@@ -33,11 +34,15 @@ func newFooting(c *config.Config, h *Host) (*footing, error) {
 	if err != nil {
 		return nil, err
 	}
-	g.in = &inlet{cfg: c, host: h, from: p.from, shard: whole}
 	if p.posting {
 		g.to, g.route = p.to, p.route
 	}
-	return g, nil
+	if p.from.isPipe() {
+		return g, nil
+	}
+	g.in = newInlets(c, h, p.from)
+	g.left, err = leftInlets(c, h, p.from)
+	return g, err
 }
 
 // conn connects once, as somebody waits, and keeps the connection for who asks again.
@@ -64,14 +69,14 @@ func (g *footing) close() error {
 // that. It connects once and fails with a *broker.Error.
 func Declare(ctx context.Context, c *config.Config, h *Host) error {
 	return arrange(ctx, c, h, func(g *footing) error {
-		return errors.Join(g.declareExchange(ctx), g.declareReports(ctx), g.declareQueue(ctx, false))
+		return errors.Join(g.declareExchange(ctx), g.declareReports(ctx), g.declareQueues(ctx, false))
 	})
 }
 
 // Setup is Declare, and binds the queue; bindings of an earlier form of the configuration go.
 func Setup(ctx context.Context, c *config.Config, h *Host) error {
 	return arrange(ctx, c, h, func(g *footing) error {
-		return errors.Join(g.declareExchange(ctx), g.declareReports(ctx), g.declareQueue(ctx, true))
+		return errors.Join(g.declareExchange(ctx), g.declareReports(ctx), g.declareQueues(ctx, true))
 	})
 }
 
@@ -103,42 +108,66 @@ func (g *footing) declareExchange(ctx context.Context) error {
 // declareReports makes the exchange of reports, so that who reads them can bind to it before
 // the first is published. A refusal is no failure, as reports are not.
 func (g *footing) declareReports(ctx context.Context) error {
-	if g.in == nil || !reportsWanted(g.cfg, g.in.from) || !g.cfg.Values.Bool("declare_exchange") {
+	if len(g.in) == 0 || !reportsWanted(g.cfg, g.in[0].from) || !g.cfg.Values.Bool("declare_exchange") {
 		return nil
 	}
-	conn, err := g.conn(ctx, g.in.from)
+	conn, err := g.conn(ctx, g.in[0].from)
 	if err != nil {
 		return err
 	}
-	return declareQuietly(ctx, conn, reportExchange(g.cfg, g.in.from))
+	return declareQuietly(ctx, conn, reportExchange(g.cfg, g.in[0].from))
 }
 
-func (g *footing) declareQueue(ctx context.Context, bind bool) error {
-	if g.in == nil || g.in.from.isPipe() {
+func (g *footing) declareQueues(ctx context.Context, bind bool) error {
+	for _, q := range g.in {
+		if err := g.declareQueue(ctx, q, bind); err != nil {
+			return err
+		}
+	}
+	if !bind {
 		return nil
 	}
-	conn, err := g.conn(ctx, g.in.from)
+	for _, q := range g.left {
+		if err := g.releaseQueue(ctx, q); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (g *footing) declareQueue(ctx context.Context, q *inlet, bind bool) error {
+	conn, err := g.conn(ctx, q.from)
 	if err != nil {
 		return err
 	}
-	name, err := g.in.name()
+	name, err := q.name()
 	if err != nil {
 		return err
 	}
-	if err := g.in.declare(ctx, conn, name); err != nil {
+	if err := q.declare(ctx, conn, name); err != nil {
 		return err
 	}
 	if g.cfg.Values.Bool("declare_queue") {
-		g.host.Log.Info("declared", "queue", name, "broker", g.in.from)
+		g.host.Log.Info("declared", "queue", name, "broker", q.from)
 	}
 	if !bind || !g.cfg.Values.Bool("bind_queue") {
 		return nil
 	}
-	if err := g.in.bind(ctx, conn, name); err != nil {
+	if err := q.bind(ctx, conn, name); err != nil {
 		return fmt.Errorf("cannot set up %q: %w", g.cfg.Name, err)
 	}
-	for _, b := range g.in.wanted() {
+	for _, b := range q.wanted() {
 		g.host.Log.Info("bound", "queue", name, "exchange", b.Exchange, "topic", b.Pattern)
 	}
 	return nil
+}
+
+// releaseQueue unbinds a queue that is no longer asked for. What waits in it is left to the next start.
+func (g *footing) releaseQueue(ctx context.Context, q *inlet) error {
+	conn, err := g.conn(ctx, q.from)
+	if err != nil {
+		return err
+	}
+	_, err = q.readOn(ctx, conn)
+	return err
 }

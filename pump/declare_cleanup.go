@@ -18,7 +18,7 @@ import (
 // that what failed can be done again.
 func Cleanup(ctx context.Context, c *config.Config, h *Host) error {
 	err := arrange(ctx, c, h, func(g *footing) error {
-		return errors.Join(g.deleteQueue(ctx), g.deleteExchanges(ctx))
+		return errors.Join(g.deleteQueues(ctx), g.deleteExchanges(ctx))
 	})
 	if err != nil {
 		return err
@@ -31,17 +31,25 @@ func Cleanup(ctx context.Context, c *config.Config, h *Host) error {
 	return nil
 }
 
-// deleteQueue leaves a queue that the configuration only joins (declare_queue off), and one whose name
-// was made up and is not remembered: it cannot be told from another's.
-func (g *footing) deleteQueue(ctx context.Context) error {
-	if g.in == nil || g.in.from.isPipe() || !g.cfg.Values.Bool("declare_queue") {
+// deleteQueues leaves queues that the configuration only joins (declare_queue off).
+func (g *footing) deleteQueues(ctx context.Context) error {
+	if !g.cfg.Values.Bool("declare_queue") {
 		return nil
 	}
-	name, err := g.in.known()
+	var errs []error
+	for _, q := range slices.Concat(g.in, g.left) {
+		errs = append(errs, g.deleteQueue(ctx, q))
+	}
+	return errors.Join(errs...)
+}
+
+// deleteQueue leaves a queue whose name was made up and is not remembered: it cannot be told from another's.
+func (g *footing) deleteQueue(ctx context.Context, q *inlet) error {
+	name, err := q.known()
 	if name == "" || err != nil {
 		return err
 	}
-	conn, err := g.conn(ctx, g.in.from)
+	conn, err := g.conn(ctx, q.from)
 	if err != nil {
 		return err
 	}
@@ -49,10 +57,10 @@ func (g *footing) deleteQueue(ctx context.Context) error {
 	if errors.Is(err, broker.ErrNotFound) {
 		return nil
 	}
-	if err := errors.Join(err, g.in.drop(ctx, conn, name)); err != nil {
+	if err := errors.Join(err, q.drop(ctx, conn, name)); err != nil {
 		return err
 	}
-	g.host.Log.Info("deleted", "queue", name, "broker", g.in.from, "waiting", ready)
+	g.host.Log.Info("deleted", "queue", name, "broker", q.from, "waiting", ready)
 	return nil
 }
 
@@ -62,7 +70,7 @@ func (q *inlet) known() (string, error) {
 	if name != "" || err != nil {
 		return name, err
 	}
-	if name = q.cfg.Values.String("queue_name"); name != "" {
+	if name = q.configured(); name != "" {
 		return name, nil
 	}
 	if q.cfg.Preset&randomNames != 0 {

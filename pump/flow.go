@@ -36,6 +36,9 @@ type Flow struct {
 
 	in, out  broker.Conn
 	consumer broker.Consumer
+	standby  *standby   // the consumer, with the option vip
+	lookout  lookout    // of it
+	settled  bool       // the queues were made by this run
 	announce *announcer // nil when nothing is posted
 	reports  *reporter  // nil when nobody is told what became of an announcement
 	cache    *winnow.Cache
@@ -74,7 +77,8 @@ type plan struct {
 	prefix    string // of topics posted
 	files     bool   // fetch files; else move announcements only
 	workers   int
-	prefetch  int
+	prefetch  int    // of all queues together
+	vip       string // address without which nothing is consumed
 	baseMode  post.BaseMode
 	inflight  fetch.Inflight
 	sync      fetch.Sync
@@ -88,7 +92,7 @@ type plan struct {
 
 // NewFlow reads what a flow needs from its configuration. Nothing is opened before Run.
 func NewFlow(c *config.Config, h *Host) (*Flow, error) {
-	f := &Flow{cfg: c, host: h, state: c.State().Dir(), events: newEvents(c), order: newOrder(),
+	f := &Flow{cfg: c, host: h, state: c.State().Dir(), events: newEvents(c), order: newOrder(), lookout: lookout{holdsAddress, lookEvery},
 		place: Placement{Cwd: h.Cwd, BaseDir: c.Values.String("base_dir"), PostDir: c.Values.String("post_base_dir"), Now: h.Now}}
 	var errs [2]error // all that is wrong is said at once
 	f.plan, errs[0] = newPlan(c, h)

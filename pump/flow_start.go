@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"srpump/pump/broker"
 	"srpump/pump/config"
 	"srpump/pump/fetch"
 	"srpump/pump/retry"
@@ -166,24 +165,4 @@ func (f *Flow) openTransfers() {
 func (f *Flow) allows(host string) bool {
 	hosts := f.cfg.Values.List("allow_hosts")
 	return len(hosts) == 0 || slices.ContainsFunc(hosts, func(h string) bool { return strings.EqualFold(h, host) })
-}
-
-// consume declares the queue and its bindings, and starts the consumer.
-func (f *Flow) consume(ctx context.Context) error {
-	q := &inlet{cfg: f.cfg, host: f.host, from: f.plan.from, shard: whole}
-	name, err := q.name()
-	if err != nil {
-		return err
-	}
-	if !f.plan.from.isPipe() {
-		if err := q.declare(ctx, f.in, name); err != nil {
-			return err
-		}
-		if err := q.bind(ctx, f.in, name); err != nil {
-			return err
-		}
-		f.host.Log.Info("consuming", "broker", f.plan.from, "queue", name)
-	}
-	f.consumer, err = f.in.Consume(ctx, name, broker.ConsumeOptions{Prefetch: f.plan.prefetch, Name: f.cfg.Preset.Program() + "." + f.cfg.Name})
-	return err
 }

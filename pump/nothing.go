@@ -62,6 +62,10 @@ func (f *Flow) wonder() {
 	n := &f.nothing
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if f.standby.waiting() {
+		n.since = time.Time{}
+		return
+	}
 	if received > rejected+c.Malformed.Load() || !n.due(f.host.Now()) {
 		return
 	}

@@ -20,7 +20,7 @@ const (
 func newPlan(c *config.Config, h *Host) (plan, error) {
 	v := c.Values
 	p := plan{files: !v.Bool("notify_only"), workers: v.Int("instances"), prefetch: v.Int("prefetch"), prefix: v.String("post_topic_prefix"),
-		postDir: v.String("post_base_dir")}
+		postDir: v.String("post_base_dir"), vip: v.String("vip")}
 	var errs [8]error // all that is wrong is said at once
 	p.from, errs[0] = h.endpoint(c, consumeOption(c), false)
 	p.ephemeral = p.from.isPipe() && c.Path == ""
@@ -32,9 +32,12 @@ func newPlan(c *config.Config, h *Host) (plan, error) {
 	if p.workers == 0 {
 		p.workers = autoWorkers
 	}
-	if p.prefetch == 0 && p.files {
+	switch {
+	case p.prefetch > 0:
+		p.prefetch *= len(shardsOf(c, p.from)) // it is that of a queue
+	case p.files:
 		p.prefetch = prefetchFiles
-	} else if p.prefetch == 0 {
+	default:
 		p.prefetch = prefetchNoFiles
 	}
 	if p.prefix == "" {

@@ -16,11 +16,9 @@ type inlet struct {
 	cfg   *config.Config
 	host  *Host
 	from  endpoint
-	shard int // of an exchange that is split, or whole
+	shard int  // of an exchange that is split, or whole
+	keep  bool // what is in it, whatever reset says: this run has begun to read it
 }
-
-// whole is the shard of an exchange that is not split.
-const whole = -1
 
 // adoptedExpire is what v02 hosts declared their queues with when nothing was said.
 const adoptedExpire = 5 * time.Minute
@@ -65,7 +63,7 @@ func checkQueue(c *config.Config) error {
 // is taken over as it is.
 func (q *inlet) declare(ctx context.Context, conn broker.Conn, name string) error {
 	v := q.cfg.Values
-	if q.host.resets(q.cfg) {
+	if q.host.resets(q.cfg) && !q.keep {
 		if err := q.drop(ctx, conn, name); err != nil {
 			return err
 		}

@@ -25,7 +25,7 @@ func (q *inlet) name() (string, error) {
 		return "", err
 	}
 	defer release()
-	want := q.cfg.Values.String("queue_name")
+	want := q.configured()
 	kept, err := q.remembered()
 	if err != nil {
 		return "", err
@@ -43,6 +43,14 @@ func (q *inlet) name() (string, error) {
 		q.host.Log.Warn("unusual queue name", "queue", want, "hint", "brokers as sr_audit(1) makes them allow names that begin with q_"+q.user())
 	}
 	return q.remember(want)
+}
+
+// configured is the name the configuration gives, with that of the shard behind it; empty when it gives none.
+func (q *inlet) configured() string {
+	if name := q.cfg.Values.String("queue_name"); name != "" {
+		return name + q.suffix()
+	}
+	return ""
 }
 
 // file holds the bare name, without a line end, as v02 wrote it.
@@ -115,8 +123,13 @@ func (q *inlet) generate() string {
 	if q.cfg.Preset&randomNames != 0 {
 		name += fmt.Sprintf(".%08d.%08d", rand.IntN(1e8), rand.IntN(1e8))
 	}
-	if q.shard != whole {
-		name += fmt.Sprintf("_%02d", q.shard)
+	return name + q.suffix()
+}
+
+// forgetName makes the next start find a name anew.
+func (q *inlet) forgetName() error {
+	if err := os.Remove(q.file()); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
-	return name
+	return nil
 }

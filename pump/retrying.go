@@ -148,6 +148,9 @@ func (f *Flow) retryLoop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
+		if f.standby.waiting() {
+			continue
+		}
 		if every := retryPause(f.retries.Len()); every != pause {
 			pause = every
 			tick.Reset(every)

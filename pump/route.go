@@ -84,11 +84,13 @@ func sourceExchange(c *config.Config, from endpoint, b config.Binding) string {
 	return b.Exchange
 }
 
-// boundExchanges are those the queue of a flow is bound to.
+// boundExchanges are those the queues of a flow are bound to.
 func boundExchanges(c *config.Config, from endpoint) (out []string) {
 	for _, b := range c.Bindings {
-		if x := sourceExchange(c, from, b); !slices.Contains(out, x) {
-			out = append(out, x)
+		for _, shard := range shardsOf(c, from) {
+			if x := shardName(sourceExchange(c, from, b), shard); !slices.Contains(out, x) {
+				out = append(out, x)
+			}
 		}
 	}
 	return out

@@ -30,11 +30,7 @@ type boundExchange struct {
 func (q *inlet) wanted() []boundExchange {
 	var out []boundExchange
 	for _, b := range q.cfg.Bindings {
-		x := sourceExchange(q.cfg, q.from, b)
-		if q.shard != whole {
-			x += fmt.Sprintf("%02d", q.shard)
-		}
-		out = append(out, boundExchange{x, b.Key()})
+		out = append(out, boundExchange{shardName(sourceExchange(q.cfg, q.from, b), q.shard), b.Key()})
 	}
 	return out
 }
@@ -61,6 +57,25 @@ func (q *inlet) bind(ctx context.Context, conn broker.Conn, queue string) error 
 		}
 	}
 	stale := slices.DeleteFunc(before, func(b boundExchange) bool { return slices.Contains(want, b) })
+	return q.unbind(ctx, conn, queue, stale)
+}
+
+// release takes every binding away that this configuration has made, or that v02 made for it.
+func (q *inlet) release(ctx context.Context, conn broker.Conn, queue string) error {
+	if !q.cfg.Values.Bool("bind_queue") {
+		return nil
+	}
+	r, err := q.record()
+	if err != nil {
+		return err
+	}
+	stale := r.Bindings
+	if r.Queue != queue {
+		stale = q.wanted()
+		if _, err := q.note(queue, func([]boundExchange) []boundExchange { return stale }); err != nil {
+			return err
+		}
+	}
 	return q.unbind(ctx, conn, queue, stale)
 }
 
