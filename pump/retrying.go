@@ -148,19 +148,24 @@ func (f *Flow) retryLoop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		if f.standby.waiting() {
-			continue
-		}
 		if every := retryPause(f.retries.Len()); every != pause {
 			pause = every
 			tick.Reset(every)
 		}
-		_, due := f.jobs.len()
-		for _, e := range f.retries.Due(f.host.Now(), 4*f.plan.workers-due) {
-			j := &job{a: e.Announcement, kept: e, again: true, due: true}
-			f.jobs.add(j)
-			f.admit(ctx, j)
-		}
+		f.retryDue(ctx, f.host.Now())
+	}
+}
+
+// retryDue takes in what is due at a time. What another host is to do is left alone.
+func (f *Flow) retryDue(ctx context.Context, now time.Time) {
+	if f.standby.waiting() {
+		return
+	}
+	_, due := f.jobs.len()
+	for _, e := range f.retries.Due(now, 4*f.plan.workers-due) {
+		j := &job{a: e.Announcement, kept: e, again: true, due: true}
+		f.jobs.add(j)
+		f.admit(ctx, j)
 	}
 }
 
