@@ -16,7 +16,14 @@ func (f *Flow) consume(ctx context.Context) (err error) {
 	}
 	f.standby = newStandby(f)
 	f.consumer = f.standby
-	return f.standby.start(ctx)
+	if err := f.standby.look(ctx); err != nil { // so that a broker's refusal is known at the start
+		return err
+	}
+	if f.standby.waiting() {
+		f.settled = true // reset is for the start: what waits later is what another host has left
+	}
+	f.standby.start()
+	return nil
 }
 
 // openConsumer makes one consumer of all queues there are.
@@ -33,19 +40,36 @@ func (f *Flow) openConsumer(ctx context.Context) (broker.Consumer, error) {
 
 // openParts starts a consumer on each queue; they share what the flow may have in hand.
 func (f *Flow) openParts(ctx context.Context) (parts []broker.Consumer, err error) {
-	queues, err := f.prepareQueues(ctx)
+	queues, asked, err := f.prepareQueues(ctx)
 	if err != nil {
 		return nil, err
 	}
 	o := broker.ConsumeOptions{Prefetch: max(1, f.plan.prefetch/len(queues)), Name: f.cfg.Preset.Program() + "." + f.cfg.Name}
-	for _, name := range queues {
+	for i, name := range queues {
 		k, err := f.in.Consume(ctx, name, o)
 		if err != nil {
 			return nil, errors.Join(err, closeAll(parts))
 		}
+		if i >= asked {
+			k = leftover{k}
+		}
 		parts = append(parts, k)
 	}
 	return parts, nil
+}
+
+// A leftover consumes a queue of another number of instances. Nobody asks for it any more: that it
+// expired, or somebody deleted it, is its end and not that of the flow.
+type leftover struct{ broker.Consumer }
+
+// Next implements broker.Consumer.
+func (l leftover) Next(ctx context.Context) (*broker.Delivery, error) {
+	d, err := l.Consumer.Next(ctx)
+	if errors.Is(err, broker.ErrNotFound) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return d, err
 }
 
 func closeAll(parts []broker.Consumer) error {
@@ -56,26 +80,27 @@ func closeAll(parts []broker.Consumer) error {
 	return errors.Join(errs...)
 }
 
-// prepareQueues declares and binds the queues and returns their names. All are declared before any is
+// prepareQueues declares and binds the queues and returns their names: first those the configuration
+// asks for, how many of which asked is, then what is left of an earlier one. All are declared before any is
 // bound: shards whose names v02 made one are one queue, and reset empties it once.
-func (f *Flow) prepareQueues(ctx context.Context) (names []string, err error) {
+func (f *Flow) prepareQueues(ctx context.Context) (names []string, asked int, err error) {
 	if f.plan.from.isPipe() {
-		return []string{pipeURL}, nil
+		return []string{pipeURL}, 1, nil
 	}
 	inlets := newInlets(f.cfg, f.host, f.plan.from)
 	all := make([]string, len(inlets))
 	for i, q := range inlets {
 		q.keep = f.settled
 		if all[i], err = q.name(); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		if err := q.declare(ctx, f.in, all[i]); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
 	for i, q := range inlets {
 		if err := q.bind(ctx, f.in, all[i]); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 	}
 	f.settled = true
@@ -86,7 +111,7 @@ func (f *Flow) prepareQueues(ctx context.Context) (names []string, err error) {
 		}
 	}
 	left, err := f.leftQueues(ctx, names)
-	return append(names, left...), err
+	return append(names, left...), len(names), err
 }
 
 // leftQueues are those of another number of instances: what waits in them is not lost.
@@ -96,7 +121,7 @@ func (f *Flow) leftQueues(ctx context.Context, now []string) (names []string, er
 		return nil, err
 	}
 	for _, q := range left {
-		if name, err := q.remembered(); err != nil || slices.Contains(now, name) {
+		if name, err := q.remembered(); err == nil && slices.Contains(now, name) {
 			continue
 		}
 		name, err := q.readOn(ctx, f.in)

@@ -61,14 +61,8 @@ func newStandby(f *Flow) *standby {
 	return s
 }
 
-// start looks once, so that a broker's refusal is known at the start, and then time and again.
-func (s *standby) start(ctx context.Context) error {
-	if err := s.look(ctx); err != nil {
-		return err
-	}
-	s.over.Go(s.watch)
-	return nil
-}
+// start begins to look, time and again.
+func (s *standby) start() { s.over.Go(s.watch) }
 
 func (s *standby) watch() {
 	tick := time.NewTicker(s.lookout.every)
