@@ -102,6 +102,7 @@ func holdings() *Holdings {
 		{Name: "q_alice.sr_subscribe.x", State: "running", Messages: 30000}, {Name: "q_alice.down", State: "down", Messages: 25000},
 		{Name: "q_alice.small", State: "down", Messages: 24999}, {Name: "q_mallory.x", State: "running"}, {Name: "cmc_x", State: "running"},
 		{Name: "tasks", State: "running", Consumers: 1}, {Name: "old", State: "running"}, {Name: "amq.gen-x"}, {Name: "q_mallory.down", State: "down", Messages: 25000},
+		{Name: "q_alice.quorum", State: "recovering", Messages: 30000}, {Name: "q_alice.few", State: "minority", Messages: 30000},
 	}
 	return h
 }

@@ -24,7 +24,7 @@ func Police(r *Roster, h *Holdings, o Options) []Change {
 		case strangeName(q.Name):
 			out = append(out, deleteQueue(q, "its name does not begin with q_"))
 		case o.MaxQueueSize <= 0 || q.Messages < o.MaxQueueSize:
-		case runs(q):
+		case !dead(q):
 			out = append(out, Change{Kind: Leave, Object: q.Name, Why: fmt.Sprintf("queue has grown to %d messages", q.Messages)})
 		default:
 			out = append(out, deleteQueue(q, fmt.Sprintf("%d messages and %s", q.Messages, q.State)))
@@ -51,9 +51,10 @@ func strangeName(name string) bool {
 
 func inUse(q manage.Queue) bool { return q.Consumers > 0 || q.Exclusive }
 
-// runs: a queue under flow control is as alive as can be; no word is an older broker's idle queue.
-func runs(q manage.Queue) bool {
-	return slices.Contains([]string{"", "running", "flow", "idle", "syncing"}, q.State)
+// dead: a queue under flow control is as alive as can be, and one that recovers, or waits for a majority
+// of its nodes, or is in a state a later broker has a word for, may still give what it holds.
+func dead(q manage.Queue) bool {
+	return slices.Contains([]string{"down", "stopped", "crashed", "terminated"}, q.State)
 }
 
 func deleteQueue(q manage.Queue, why string) Change {
