@@ -163,15 +163,14 @@ func (h *hostRun) placesBut(not config.Preset) ([]place, error) {
 		}
 		return all, nil
 	}
-	var out []place
 	for _, word := range h.rest {
-		found := slices.DeleteFunc(slices.Clone(all), func(p place) bool { return !p.named(word) })
-		if len(found) == 0 {
+		if !slices.ContainsFunc(all, func(p place) bool { return p.named(word) }) {
 			return nil, usagef("no configuration is named %q", word)
 		}
-		out = append(out, found...)
 	}
-	return out, nil
+	return slices.DeleteFunc(all, func(p place) bool { // each once, however often it is named
+		return !slices.ContainsFunc(h.rest, p.named)
+	}), nil
 }
 
 // audit is sr_audit, where there is an administrator for it to be, or while it runs. It has no
