@@ -196,7 +196,11 @@ func TestStandbyResets(t *testing.T) {
 	p.until("the first consumes", func() bool { return p.said("consuming") == 1 })
 	p.has[0].Store(false)
 	p.until("it stands by", func() bool { return p.said("standing by") == 3 })
-	p.until("it has given all back", func() bool { p.flows[0].standby.mu.Lock(); defer p.flows[0].standby.mu.Unlock(); return p.flows[0].standby.now == nil })
+	p.until("it has given all back", func() bool {
+		p.flows[0].standby.mu.Lock()
+		defer p.flows[0].standby.mu.Unlock()
+		return p.flows[0].standby.now == nil
+	})
 	p.post("xin", numbered(0, 5)...)
 	p.has[1].Store(true)
 	p.until("what was left has passed", func() bool { return distinctPaths(got()) == 5 })
