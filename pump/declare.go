@@ -41,6 +41,9 @@ func newFooting(c *config.Config, h *Host) (*footing, error) {
 		return g, nil
 	}
 	g.in = newInlets(c, h, p.from)
+	for _, q := range g.in {
+		q.keep = true // a flow may be reading it
+	}
 	g.left, err = leftInlets(c, h, p.from)
 	return g, err
 }

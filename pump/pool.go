@@ -89,6 +89,7 @@ func (p *pool) run() {
 		p.turns = p.turns[1:]
 		l.listed = false
 		if l.jobs.len() == 0 { // all were withdrawn
+			p.forget(l)
 			p.mu.Unlock()
 			continue
 		}
@@ -109,11 +110,16 @@ func (p *pool) release(l *line) {
 	defer p.mu.Unlock()
 	l.active--
 	p.list(l)
-	if l.active == 0 && l.jobs.len() == 0 {
-		delete(p.lines, l.host)
-	}
+	p.forget(l)
 	if len(p.turns) > 0 {
 		p.ready.Signal()
+	}
+}
+
+// forget drops the line of a host that has nothing here any more.
+func (p *pool) forget(l *line) {
+	if l.active == 0 && l.jobs.len() == 0 {
+		delete(p.lines, l.host)
 	}
 }
 

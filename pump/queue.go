@@ -17,7 +17,7 @@ type inlet struct {
 	host  *Host
 	from  endpoint
 	shard int  // of an exchange that is split, or whole
-	keep  bool // what is in it, whatever reset says: this run has begun to read it
+	keep  bool // what is in it, whatever reset says, which is for the start of a run
 }
 
 // adoptedExpire is what v02 hosts declared their queues with when nothing was said.

@@ -2,6 +2,7 @@ package pump
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"srpump/pump/config"
@@ -36,5 +37,21 @@ func TestResetIsForTheStart(t *testing.T) {
 	h.until("what came after the reset is here", func() bool { return h.content("in/three") == "3" })
 	if n := f.Counters.Received.Load(); n != 1 {
 		t.Errorf("%d received after a reset", n)
+	}
+}
+
+// The actions declare and setup make what is missing: a flow may be reading the queue.
+func TestResetIsNotForActions(t *testing.T) {
+	h := newHouse(t)
+	ctx, cfg := context.Background(), h.config(config.Shovel, "-reset", "-exchange", "xin", "-post_exchange", "xout")
+	if err := Setup(ctx, cfg, h.host()); err != nil {
+		t.Fatal(err)
+	}
+	h.post("xin", numbered(0, 3)...)
+	if err := errors.Join(Declare(ctx, cfg, h.host()), Setup(ctx, cfg, h.host())); err != nil {
+		t.Fatal(err)
+	}
+	if n := h.depth("q_local.sr_shovel.default"); n != 3 {
+		t.Errorf("%d wait, not 3", n)
 	}
 }
