@@ -92,7 +92,7 @@ type plan struct {
 
 // NewFlow reads what a flow needs from its configuration. Nothing is opened before Run.
 func NewFlow(c *config.Config, h *Host) (*Flow, error) {
-	f := &Flow{cfg: c, host: h, state: c.State().Dir(), events: newEvents(c), order: newOrder(), lookout: lookout{holdsAddress, lookEvery},
+	f := &Flow{cfg: c, host: h, state: c.State().Dir(), events: newEvents(c), order: newOrder(), lookout: lookout{HoldsAddress, lookEvery},
 		place: Placement{Cwd: h.Cwd, BaseDir: c.Values.String("base_dir"), PostDir: c.Values.String("post_base_dir"), Now: h.Now}}
 	var errs [2]error // all that is wrong is said at once
 	f.plan, errs[0] = newPlan(c, h)

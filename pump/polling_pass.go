@@ -19,7 +19,7 @@ const (
 
 // pass looks at every directory once. One that fails does not keep the others from it.
 func (q *poller) pass(ctx context.Context) {
-	post := q.vip == "" || holdsAddress(q.vip)
+	post := q.vip == "" || HoldsAddress(q.vip)
 	q.sayVIP(post)
 	if !post && !q.cfg.Values.Bool("poll_without_vip") {
 		return

@@ -5,10 +5,10 @@ import (
 	"net/netip"
 )
 
-// holdsAddress reports whether an interface of this host has the address, as the host of
+// HoldsAddress reports whether an interface of this host has the address, as the host of
 // two that is to work does (sr_options(5), vip). An address nobody can read is held by
 // no host.
-func holdsAddress(address string) bool {
+func HoldsAddress(address string) bool {
 	want, err := netip.ParseAddr(address)
 	if err != nil {
 		return false

@@ -10,6 +10,7 @@ import (
 
 	"srpump/partition"
 	"srpump/post"
+	"srpump/pump/config"
 	"srpump/pump/fetch"
 	"srpump/pump/transfer"
 )
@@ -82,14 +83,25 @@ func (f *Flow) fetch(ctx context.Context, j *job, tree *fetch.Tree) {
 		f.mismatch(ctx, j, s)
 		return
 	}
-	if f.cfg.Values.Bool("discard") {
-		s.Discard()
-		f.installed(ctx, j, "fetched", nil)
+	if f.cfg.Preset == config.Subscribe && f.cfg.Values.Bool("discard") {
+		f.discarded(j, s)
 		return
 	}
 	j.sum, j.block = j.a.Sum.Announced(s.Sum), partition.WholeFile(s.Size)
 	j.wrote = !s.Same
 	f.install.Install(s, func(err error) { f.installed(ctx, j, "fetched", err) })
+}
+
+// discarded ends a job whose file was fetched for the fetching's sake (the option discard). There
+// is no copy, so none is announced.
+func (f *Flow) discarded(j *job, s *fetch.Staged) {
+	s.Discard()
+	j.sum, j.block = j.a.Sum.Announced(s.Sum), partition.WholeFile(s.Size)
+	f.Counters.Fetched.Add(1)
+	f.Counters.Bytes.Add(s.Size)
+	f.host.Log.Info("fetched", "path", j.at.Full(), "bytes", s.Size, "url", j.url(), "sum", j.sum)
+	f.reportInstalled(j, "fetched")
+	f.end(j, done)
 }
 
 // attempt fetches, at once again after trouble that may pass.

@@ -3,7 +3,7 @@ package config
 func brokerRows() []Option {
 	return []Option{
 		{Name: "admin", Kind: KindURL, Arg: "url",
-			Section: SectionBroker, For: pumps | Audit,
+			Section: SectionBroker, For: consumers | Audit,
 			Help: "the broker as its administrator"},
 		{Name: "allow_loop", Kind: KindBool, Default: "off",
 			Section: SectionBroker, For: consumers,
@@ -37,7 +37,7 @@ func brokerRows() []Option {
 			Section: SectionBroker, For: consumers,
 			Help: "how long a queue lives unread"},
 		{Name: "manager", Aliases: []string{"feeder"}, Kind: KindURL, Arg: "url",
-			Section: SectionBroker, For: pumps | Audit,
+			Section: SectionBroker, For: consumers | Audit,
 			Help: "the broker as the pump's own user, for components that are given no other"},
 		{Name: "message_ttl", Kind: KindDuration, Arg: "duration|none", Default: "none", Low: "300",
 			Section: SectionBroker, For: pumps,

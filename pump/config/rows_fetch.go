@@ -3,7 +3,7 @@ package config
 func fetchRows() []Option {
 	return []Option{
 		{Name: "allow_hosts", Kind: KindList, Arg: "host,...", Sep: ",", Multi: true,
-			Section: SectionFetch, For: fetchers,
+			Section: SectionFetch, For: Subscribe | Sarra,
 			Help: "fetch from these hosts only"},
 		{Name: "batch", Kind: KindInt, Arg: "number", Default: "100", Min: 1,
 			Section: SectionFetch, For: fetchers, NoEffect: true,
@@ -27,8 +27,8 @@ func fetchRows() []Option {
 			Section: SectionFetch, For: fetchers,
 			Help: "workers one source host may occupy; 0 is chosen by the flow"},
 		{Name: "inflight", Aliases: []string{"lock"}, Kind: KindString, Arg: "none|.suffix|directory/|duration",
-			Section: SectionFetch, For: fetchers | posters,
-			Help: "temporary name during the transfer; posters: least age of a file"},
+			Section: SectionFetch, For: fetchers | Watch | Poll,
+			Help: "temporary name during the transfer; sr_watch, sr_poll: least age of a file"},
 		{Name: "inplace", Aliases: []string{"in", "assemble"}, Kind: KindBool, Default: "on",
 			Per:     []Override{{Sarra, "off"}},
 			Section: SectionFetch, For: fetchers, NoEffect: true,
@@ -59,7 +59,7 @@ func fetchRows() []Option {
 			Section: SectionFetch, For: fetchers,
 			Help: "a checksum that differs: fetch again until two fetches agree, or never install"},
 		{Name: "timeout", Kind: KindDuration, Arg: "duration", Default: "300",
-			Section: SectionFetch, For: pumps,
+			Section: SectionFetch, For: fetchers | Poll,
 			Help: "give up a transfer which stands still this long"},
 	}
 }

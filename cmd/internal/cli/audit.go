@@ -34,6 +34,7 @@ func (s *session) audit(ctx context.Context) error {
 type auditing struct {
 	s      *session
 	rounds atomic.Int64
+	away   bool // another host has the address of vip
 }
 
 // auditEvery is how often there is a round when there is no heartbeat.
@@ -65,10 +66,24 @@ func (a *auditing) Run(ctx context.Context) error {
 
 func (a *auditing) round(ctx context.Context) error {
 	a.s.hostSanity(ctx)
-	if !a.s.cfg.Values.Set("admin") {
+	if !a.s.cfg.Values.Set("admin") || a.standsBy() {
 		return nil
 	}
 	return a.s.auditQueues(ctx)
+}
+
+// standsBy reports whether the broker is for another host to look after, and logs when that changes.
+func (a *auditing) standsBy() bool {
+	vip := a.s.cfg.Values.String("vip")
+	away := vip != "" && !pump.HoldsAddress(vip)
+	switch {
+	case away && !a.away:
+		a.s.log.Info("standing by", "address", vip)
+	case a.away && !away:
+		a.s.log.Info("in charge", "address", vip)
+	}
+	a.away = away
+	return away
 }
 
 // InHand implements worker: a round holds nothing another would have to do.
