@@ -297,3 +297,18 @@ func TestParentHearsOnce(t *testing.T) {
 		t.Errorf("heard %q, %v", said, err)
 	}
 }
+
+// Who started it may have gone; what is said then is for the log alone.
+func TestParentGone(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Close()
+	p := &Parent{pipe: w}
+	defer p.Ready()
+	var log strings.Builder
+	if _, err := io.WriteString(io.MultiWriter(p, &log), "cannot go on"); err != nil || log.String() != "cannot go on" {
+		t.Errorf("the log has %q, %v", log.String(), err)
+	}
+}
