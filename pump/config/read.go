@@ -48,6 +48,11 @@ func (p *parser) lines(data []byte) {
 		p.fail("", "the file is UTF-16", "save it as UTF-8")
 		return
 	}
+	if i := bytes.IndexByte(data, 0); i >= 0 {
+		p.line = 1 + bytes.Count(data[:i], []byte("\n"))
+		p.fail("", "the line holds a zero byte, so nothing of the file is read", "is it a text file?")
+		return
+	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	for raw := range bytes.Lines(data) {
 		p.line++

@@ -31,7 +31,7 @@ func hostRows() []Option {
 		{Name: "users", Kind: KindBool, Default: "off",
 			Section: SectionHost, For: Audit,
 			Help: "set up users, permissions, exchanges and queues once, and exit"},
-		{Name: "vip", Kind: KindString, Arg: "address",
+		{Name: "vip", Kind: KindAddress, Arg: "address",
 			Section: SectionHost, For: consumers | Poll | Audit,
 			Help: "work only while this host has the address"},
 	}

@@ -1,6 +1,9 @@
 package config
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // Capture is the state of the placement options at one line.
 type Capture struct {
@@ -49,11 +52,11 @@ func (b Binding) Key() string {
 
 func (p *parser) addRule(o *Option, words []string) {
 	if len(words) == 0 {
-		p.fail(o.Name, "needs a pattern", "")
+		p.fail(o.Name, fmt.Sprintf("option %q: needs a pattern", o.Name), "")
 		return
 	}
 	if len(words) > 2 {
-		p.warn(o.Name, "takes a pattern and at most one word more; a blank in a pattern is written \\s", "")
+		p.warn(o.Name, fmt.Sprintf("option %q takes a pattern and at most one word more", o.Name), "write a blank in a pattern as \\s")
 	}
 	r := Rule{
 		Accept: o.Name == "accept", Pattern: words[0], Capture: p.capture(),
@@ -79,11 +82,11 @@ func (p *parser) capture() Capture {
 // a binding, and posters, for whom the last line is the topic.
 func (p *parser) addBinding(o *Option, words []string) {
 	if len(words) == 0 {
-		p.fail(o.Name, "needs a value", "")
+		p.fail(o.Name, fmt.Sprintf("option %q: needs a value", o.Name), "")
 		return
 	}
 	if len(words) > 1 {
-		p.warn(o.Name, "takes one word, the others are ignored", "write one subtopic line for each")
+		p.warn(o.Name, fmt.Sprintf("option %q takes one word, so %q and what follows is ignored", o.Name, words[1]), "write one subtopic line for each")
 	}
 	p.assignParsed(o, parsed{value: words[0], text: words[0]})
 	switch strings.ToLower(words[0]) {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -63,6 +64,8 @@ func (o *Option) parseWord(word string) (p parsed, err error) {
 		p.value, err = o.choose(word)
 	case KindURL:
 		p.value, err = word, checkURL(word)
+	case KindAddress:
+		p.value, err = parseIP(word)
 	default:
 		p.value = word
 	}
@@ -234,7 +237,7 @@ func (o *Option) parseList(words []string) (parsed, error) {
 	return p, nil
 }
 
-// checkURL wants a scheme, or - for a pipe. Its errors never quote the URL,
+// checkURL wants a scheme, and // behind those that lead to a host, or - for a pipe. Its errors never quote the URL,
 // because what does not parse may hold a password anywhere.
 func checkURL(word string) error {
 	if word == "-" {
@@ -246,6 +249,19 @@ func checkURL(word string) error {
 		return errors.New("is not a URL: special characters in a user or password are written %XX")
 	case u.Scheme == "":
 		return errors.New("is not a URL: it has no scheme such as amqp or https")
+	case u.Scheme != "file" && u.Scheme != "sqlite" && !strings.HasPrefix(word[len(u.Scheme):], "://"):
+		return fmt.Errorf("names no host: write %s:// and the host", u.Scheme)
 	}
 	return nil
+}
+
+// parseIP takes an IP address and no name: what a name means changes.
+func parseIP(word string) (string, error) {
+	if strings.EqualFold(word, "none") {
+		return "", nil
+	}
+	if _, err := netip.ParseAddr(word); err != nil {
+		return "", fmt.Errorf("%q is not an IP address such as 10.0.0.7", word)
+	}
+	return word, nil
 }

@@ -86,7 +86,7 @@ func tlsConfig(rigour, host string) (*tls.Config, error) {
 		conf.MinVersion = tls.VersionTLS10
 		conf.InsecureSkipVerify = true
 	default:
-		return nil, &broker.Error{Op: "connect", Object: host, Kind: broker.ErrRefused,
+		return nil, &broker.Error{Op: "connect to", Object: host, Kind: broker.ErrRefused,
 			Reason: fmt.Sprintf("unknown tls_rigour %q", rigour), Hint: "use strict, normal or lax"}
 	}
 	return conf, nil
@@ -130,7 +130,7 @@ func (c *conn) explainDial(err error) error {
 			hint = fmt.Sprintf("give user %q access: rabbitmqctl set_permissions -p %s %s …, or check the vhost in %s",
 				c.to.user, c.to.vhosts[0], c.to.user, c.to.safe)
 		}
-		return &broker.Error{Op: "connect", Object: c.to.safe, Kind: broker.ErrRefused, Reason: e.Reason, Hint: hint}
+		return &broker.Error{Op: "connect to", Object: c.to.safe, Kind: broker.ErrRefused, Reason: e.Reason, Hint: hint}
 	}
 	return c.unreachable(err)
 }
@@ -148,5 +148,5 @@ func (c *conn) unreachable(err error) *broker.Error {
 	case errors.As(err, &e):
 		reason = e.Reason
 	}
-	return &broker.Error{Op: "connect", Object: c.to.safe, Kind: broker.ErrUnreachable, Reason: reason, Hint: hint}
+	return &broker.Error{Op: "connect to", Object: c.to.safe, Kind: broker.ErrUnreachable, Reason: reason, Hint: hint}
 }

@@ -69,5 +69,5 @@ func first(s, otherwise string) string {
 }
 
 func refused(object, reason, hint string) error {
-	return &broker.Error{Op: "connect", Object: object, Kind: broker.ErrRefused, Reason: reason, Hint: hint}
+	return &broker.Error{Op: "connect to", Object: object, Kind: broker.ErrRefused, Reason: reason, Hint: hint}
 }
