@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,21 +11,6 @@ import (
 	"srpump/pump/daemon"
 )
 
-// A finding is one line of what check prints.
-type finding struct {
-	file, text string
-	line       int
-	severity   config.Severity
-}
-
-// A checker prints what is wrong with several configurations; what is wrong with a file they
-// share is said once.
-type checker struct {
-	s      *session
-	said   map[finding]bool
-	failed bool
-}
-
 // check prints everything that is wrong with the configurations named, or with all that are
 // enabled, each thing at its place. It fails when any of them cannot be started.
 func (s *session) check(args []string) error {
@@ -32,14 +18,11 @@ func (s *session) check(args []string) error {
 	if err != nil {
 		return err
 	}
-	k := &checker{s: s, said: make(map[finding]bool)}
+	r := newCheckReport()
 	for _, arg := range configs {
-		k.one(arg)
+		r.add(s.examine(arg))
 	}
-	if k.failed {
-		return exitStatus(ExitUsage)
-	}
-	return nil
+	return r.print(s.Stdout, given(s.words, "json"))
 }
 
 // toCheck are the configurations the arguments name: a configuration goes before a directory
@@ -78,45 +61,21 @@ func (s *session) toCheck(args []string) (out []string, err error) {
 	return out, err
 }
 
-// one checks one configuration. Unknown options are errors here, whatever it says of them.
-func (k *checker) one(arg string) {
-	cfg, problems := config.Load(config.Request{Env: k.s.Env, Preset: k.s.preset, ConfigArg: arg, Args: k.s.strictWords()})
-	k.s.cfg = cfg
-	name := cfg.Path
-	if name == "" {
-		name = arg
+// examine checks one configuration. Unknown options are errors here, whatever it says of them.
+func (s *session) examine(arg string) checkedConfig {
+	cfg, problems := config.Load(config.Request{Env: s.Env, Preset: s.preset, ConfigArg: arg, Args: s.strictWords()})
+	s.cfg = cfg
+	out := checkedConfig{Component: s.preset.String(), Config: cfg.Name, Path: cfg.Path, OK: true, Problems: []finding{}}
+	if out.Path == "" {
+		out.Path = arg
 	} else {
-		problems = append(problems, pump.Check(cfg, k.s.host())...)
+		problems = append(problems, pump.Check(cfg, s.host())...)
 	}
-	clean := true
 	for _, p := range pump.SortProblems(cfg, problems) {
-		k.say(name, p)
-		clean = false
-		k.failed = k.failed || p.Severity == config.Error
+		out.Problems = append(out.Problems, finding{cmp.Or(p.File, out.Path), p.Line, p.Severity.String(), p.Text, p.Hint})
+		out.OK = out.OK && p.Severity != config.Error
 	}
-	if clean {
-		k.s.sayf("%s: ok", name)
-	}
-}
-
-// say prints a problem and its hint, which are found by file and line as a compiler's are.
-func (k *checker) say(name string, p config.Problem) {
-	f := finding{p.File, p.Text, p.Line, p.Severity}
-	if k.said[f] {
-		return
-	}
-	k.said[f] = true
-	at := name
-	if p.File != "" {
-		at = p.File
-	}
-	if p.Line > 0 {
-		at = fmt.Sprintf("%s:%d", at, p.Line)
-	}
-	k.s.sayf("%s: %s: %s", at, p.Severity, p.Text)
-	if p.Hint != "" {
-		k.s.sayf("%s: hint: %s", at, p.Hint)
-	}
+	return out
 }
 
 // strictWords are the options of the command line, and that unknown ones are errors.

@@ -1,22 +1,23 @@
 package cli
 
-import "context"
+import (
+	"context"
 
-// checkHost checks every configuration of the host that is enabled, or those named.
+	"srpump/pump/config"
+)
+
+// checkHost checks every configuration of the host that is enabled, or those named; those of
+// sr_post too.
 func checkHost(_ context.Context, h *hostRun) error {
-	places, err := h.places()
+	places, err := h.placesBut(config.Audit)
 	if err != nil {
 		return err
 	}
-	worst := ExitOK
+	r := newCheckReport()
 	for _, p := range places {
-		if p.Disabled || p.Path == "" {
-			continue
+		if !p.Disabled && p.Path != "" {
+			r.add(h.session(p.preset, h.Stdout).examine(p.Path))
 		}
-		worst = max(worst, status(h.session(p.preset, h.Stdout).check([]string{p.Path})))
 	}
-	if worst != ExitOK {
-		return exitStatus(worst)
-	}
-	return nil
+	return r.print(h.Stdout, h.flags["json"])
 }

@@ -40,7 +40,7 @@ func hostActions() []hostAction {
 		{"sanity", everything, "start again what was started and died or hangs", nil, onEach((*session).sanity)},
 		{"declare", everything, "make queues and exchanges on the brokers", nil, declareHost},
 		{"setup", everything, "the same, and bind the queues", nil, setupHost},
-		{"check", everything, "say everything that is wrong with the configurations", nil, checkHost},
+		{"check", everything, "say everything that is wrong with the configurations", []string{"json"}, checkHost},
 		{"dump", everything, "print what is known of each configuration, as JSON", nil, dumpHost},
 		{"adopt", "", "say what becomes of the files of a v02 host, and do it", []string{"dry-run", "go"}, adoptHost},
 	}
