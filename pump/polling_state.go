@@ -58,13 +58,15 @@ const listingHead = "srpump listing 1 "
 // listingPath is the file of a directory: ls_ and its path with / as _, as v02 has it. Where
 // that could be the file of another directory too, a hash tells them apart.
 func (q *poller) listingPath(dir string) string {
-	const longest = 200
 	name := plainListing(dir)
-	if strings.Contains(dir, "_") || strings.HasSuffix(dir, ".new") || len(name) > longest {
-		name = fmt.Sprintf("%s~%016x", name[:min(len(name), longest)], xxhash.Sum64String(dir))
+	if strings.Contains(dir, "_") || strings.HasSuffix(dir, ".new") || len(name) > longestListing {
+		name = fmt.Sprintf("%s~%016x", name[:min(len(name), longestListing)], xxhash.Sum64String(dir))
 	}
 	return filepath.Join(q.cfg.State().Dir(), name)
 }
+
+// longestListing leaves the name of a file room for a hash and an ending.
+const longestListing = 200
 
 func plainListing(dir string) string { return "ls_" + strings.ReplaceAll(dir, "/", "_") }
 
@@ -72,7 +74,7 @@ func plainListing(dir string) string { return "ls_" + strings.ReplaceAll(dir, "/
 func (q *poller) recall(dir string) listing {
 	l := newListing()
 	raw, err := os.ReadFile(q.listingPath(dir))
-	if errors.Is(err, fs.ErrNotExist) {
+	if errors.Is(err, fs.ErrNotExist) && len(plainListing(dir)) <= longestListing {
 		raw, err = os.ReadFile(filepath.Join(q.cfg.State().Dir(), plainListing(dir)))
 		if bytes.HasPrefix(raw, []byte(listingHead)) { // of another directory
 			return l

@@ -417,3 +417,16 @@ func TestPollCut(t *testing.T) {
 	cut.Store(false)
 	h.expect("then", h.polled(args...))
 }
+
+// A directory whose path is longer than a file name is remembered like any other.
+func TestPollDeep(t *testing.T) {
+	h := newHouse(t)
+	deep := strings.Repeat(strings.Repeat("d", 100)+"/", 4)
+	h.write("src/"+deep+"f", "x")
+	args := []string{"-destination", "file:" + h.dir + "/src", "-post_base_url", "http://h.example/", "-accept", ".*"}
+	h.expect("at first", h.polled(args...), deep+"f")
+	h.expect("again", h.polled(append(args, "-suppress_duplicates", "off")...))
+	if strings.Contains(h.log.String(), "not recalled") {
+		t.Error(h.log.String())
+	}
+}
