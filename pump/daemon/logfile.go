@@ -126,6 +126,18 @@ func (l *LogFile) rotate() error {
 	return l.prune()
 }
 
+// Reopen goes on in the file that has the name now, or in a new one: somebody else may have put
+// the log away. When that fails, it is written on where it was.
+func (l *LogFile) Reopen() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	old := l.file
+	if err := l.open(); err != nil {
+		return fmt.Errorf("cannot write log: %w", err)
+	}
+	return old.Close()
+}
+
 // putAway renames a file without replacing another.
 func putAway(from, to string) error {
 	for n, name := 1, to; ; n++ {

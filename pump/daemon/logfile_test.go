@@ -56,6 +56,23 @@ func holds(t *testing.T, path string, want map[string]string) {
 	}
 }
 
+// What somebody else put away is not written on after Reopen.
+func TestReopen(t *testing.T) {
+	c := new(clock)
+	c.set("2026-11-21 12:00:00")
+	l, path := newLogFile(t, c, 24*time.Hour, 2)
+	say(t, l, "before")
+	if err := os.Rename(path, path+".away"); err != nil {
+		t.Fatal(err)
+	}
+	say(t, l, "still")
+	if err := l.Reopen(); err != nil {
+		t.Fatal(err)
+	}
+	say(t, l, "after")
+	holds(t, path, map[string]string{".away": "before still ", "": "after "})
+}
+
 // At midnight a new file begins, and only so many older ones are kept.
 func TestRotation(t *testing.T) {
 	c := new(clock)

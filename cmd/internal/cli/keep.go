@@ -85,9 +85,11 @@ func (s *session) turns(ctx context.Context, w worker) error {
 		case next != nil:
 			before, s.cfg, s.resumes, w = s.cfg, cfg, true, next
 			s.log.Info("configuration read again", "config", cfg.Path)
+			s.level.Set(level(cfg.Values))
 		case err != nil && before != nil && !s.pulse.works() && ctx.Err() == nil:
 			s.log.Error("configuration does not work, going on with the one before", "error", err, "hint", broker.Hint(err))
 			s.cfg, before = before, nil
+			s.level.Set(level(s.cfg.Values))
 			if w, err = s.newWorker(); err != nil {
 				return err
 			}
@@ -111,6 +113,7 @@ func (s *session) turn(ctx context.Context, w worker) (next worker, cfg *config.
 			return nil, nil, err
 		case <-s.Reload:
 		}
+		s.reopenLog()
 		if next, cfg = s.again(); next == nil {
 			continue
 		}

@@ -36,15 +36,15 @@ func level(v config.Values) slog.Level {
 type lineHandler struct {
 	w     io.Writer
 	mu    *sync.Mutex
-	level slog.Level
+	level slog.Leveler
 	attrs []byte // of WithAttrs, written already
 }
 
-func newLog(w io.Writer, l slog.Level) *slog.Logger {
+func newLog(w io.Writer, l slog.Leveler) *slog.Logger {
 	return slog.New(&lineHandler{w: w, mu: new(sync.Mutex), level: l})
 }
 
-func (h *lineHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level }
+func (h *lineHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level.Level() }
 
 func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 	b := make([]byte, 0, 256)

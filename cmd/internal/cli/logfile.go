@@ -32,6 +32,17 @@ func (s *session) logPath(instance int) string {
 	return name
 }
 
+// reopenLog goes on in the file that has the name of the log now: who rotates it by other means
+// sends SIGHUP when it is put away.
+func (s *session) reopenLog() {
+	if s.logFile == nil {
+		return
+	}
+	if err := s.logFile.Reopen(); err != nil {
+		s.log.Error("log not opened again", "error", err)
+	}
+}
+
 // openLog opens the log. That of what was started is its standard output and error as well, so
 // that even a crash is found in it.
 func (s *session) openLog() (io.Writer, func(), error) {
@@ -53,5 +64,6 @@ func (s *session) openLog() (io.Writer, func(), error) {
 	if err != nil {
 		return nil, nil, usageError{err}
 	}
+	s.logFile = l
 	return l, func() { l.Close() }, nil
 }

@@ -18,12 +18,14 @@ import (
 type session struct {
 	say
 	Process
-	preset config.Preset
-	cfg    *config.Config
-	paths  []string   // arguments that are neither action nor configuration
-	words  [][]string // options of the command line
-	log    *slog.Logger
-	acting bool // an action was named, and what follows it is first of all a configuration
+	preset  config.Preset
+	cfg     *config.Config
+	paths   []string   // arguments that are neither action nor configuration
+	words   [][]string // options of the command line
+	log     *slog.Logger
+	level   *slog.LevelVar  // of log, changed by a reload
+	logFile *daemon.LogFile // nil where it is standard error
+	acting  bool            // an action was named, and what follows it is first of all a configuration
 
 	request  config.Request // what cfg was loaded by
 	instance int            // 0 in the foreground
@@ -90,7 +92,9 @@ func (s *session) act(ctx context.Context) int {
 		return ExitUsage
 	}
 	defer closeLog()
-	s.log = newLog(w, level(s.cfg.Values))
+	s.level = new(slog.LevelVar)
+	s.level.Set(level(s.cfg.Values))
+	s.log = newLog(w, s.level)
 	switch s.preset {
 	case config.Post:
 		err = s.post(ctx)
