@@ -21,6 +21,7 @@ func Check(c *config.Config, h *Host) []config.Problem {
 		return k.problems
 	}
 	k.problems = append(k.problems, refusals(c, k.start())...)
+	k.subtopics()
 	k.rules()
 	k.values()
 	k.places()

@@ -7,6 +7,26 @@ import (
 	"srpump/pump/config"
 )
 
+// subtopics finds bindings that bind something else than they seem to: below a prefix that is put
+// before them anyway, or to a * or # which is a wildcard only as a whole word.
+func (k *check) subtopics() {
+	if k.c.Preset&posts != 0 {
+		return
+	}
+	for _, b := range k.c.Bindings {
+		if b.Prefix != "" && strings.HasPrefix(b.Subtopic, b.Prefix+".") {
+			k.warn(b.File, b.Line, fmt.Sprintf("subtopic %q is bound as %q, and so seldom matches", b.Subtopic, b.Key()),
+				fmt.Sprintf("leave out %q, which topic_prefix says already", b.Prefix+"."))
+		}
+		for _, word := range strings.Split(b.Subtopic, ".") {
+			if len(word) > 1 && strings.ContainsAny(word, "*#") {
+				k.warn(b.File, b.Line, fmt.Sprintf("subtopic %q: %q is no wildcard, and matches only itself", b.Subtopic, word),
+					"write * or # as a word of its own, and choose among names with accept")
+			}
+		}
+	}
+}
+
 // rules finds the accept and reject lines that can never decide anything.
 func (k *check) rules() {
 	shapes := make([]shape, len(k.c.Rules))

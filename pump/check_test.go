@@ -145,3 +145,22 @@ func TestCoveredIsSound(t *testing.T) {
 		}
 	}
 }
+
+// A subtopic that can hardly mean what it binds is pointed out; usual ones are not.
+func TestSubtopics(t *testing.T) {
+	for line, want := range map[string]string{
+		"v02.post.a.#": `subtopic "v02.post.a.#" is bound as "v02.post.v02.post.a.#", and so seldom matches`,
+		"a.b*.#":       `subtopic "a.b*.#": "b*" is no wildcard, and matches only itself`,
+		"a.*.#":        "",
+		"v02.poster.#": "",
+	} {
+		c, problems := loaded(t, config.Subscribe, "subtopic "+line)
+		problems = append(problems, Check(c, checkHost(t))...)
+		switch {
+		case want == "" && len(problems) > 0:
+			t.Errorf("%s: unexpected %s", line, problems[0])
+		case want != "" && (len(problems) != 1 || problems[0].Text != want || problems[0].Line != 1):
+			t.Errorf("%s: %v", line, problems)
+		}
+	}
+}

@@ -145,7 +145,7 @@ func (f *Flow) locate(j *job) (err error) {
 }
 
 // errLocal is an announcement that asks for a file of this host.
-var errLocal = errors.New("a file of this host, announced by another")
+var errLocal = errors.New("a file of this host, which is read only when a local broker or a pipe announces it")
 
 // mayReadLocal: file: is only for announcements that come from this host, or that a sr_sender
 // is to deliver.

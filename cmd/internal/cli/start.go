@@ -24,6 +24,7 @@ func (s *session) start(_ context.Context, t target) error {
 	case t.bad:
 		return usageError{errSaid}
 	case t.disabled:
+		s.sayf("%s %s is disabled", s.program, t.name)
 		return nil
 	}
 	if h, held, err := daemon.Find(t.st); err != nil {

@@ -60,7 +60,7 @@ func (c *conn) explain(op, object string, err error) error {
 // hintNotFound reads "NOT_FOUND - no exchange 'x' in vhost '/'".
 func (c *conn) hintNotFound(reason string) string {
 	if x, ok := quoted(reason, "no exchange '"); ok {
-		return fmt.Sprintf("exchange %q does not exist on %s: declare it, or check `exchange`", x, c.to.safe)
+		return fmt.Sprintf("exchange %q does not exist on %s: who posts to it makes it (sr_post declare), or check `exchange` and, with exchange_split, `instances`", x, c.to.safe)
 	}
 	if q, ok := quoted(reason, "no queue '"); ok {
 		return fmt.Sprintf("queue %q does not exist on %s: declare it, or check `queue_name`", q, c.to.safe)
@@ -85,9 +85,14 @@ func (c *conn) hintRefused(op, object, reason string) string {
 	if permission == "" || !strings.Contains(reason, "refused for user") {
 		return ""
 	}
-	usual := "^q_" + c.to.user + ".*|^xs_" + c.to.user + ".*"
+	user := regexp.QuoteMeta(c.to.user)
+	usual := "^q_" + user + ".*|^xs_" + user + ".*"
 	if permission == "read" {
-		usual = "^q_" + c.to.user + ".*|^x[lrs]_" + c.to.user + ".*|^x.*public$"
+		usual = "^q_" + user + ".*|^x[lrs]_" + user + ".*|^x.*public$"
+	}
+	if regexp.MustCompile(usual).MatchString(object) {
+		return fmt.Sprintf("user %q needs %s on %q at %s: its pattern for that is not the usual %s; sr_audit --users foreground sets it, or rabbitmqctl set_permissions",
+			c.to.user, permission, object, c.to.safe, usual)
 	}
 	return fmt.Sprintf("user %q needs %s on %q at %s: its pattern for that, usually %s, must also match ^%s$",
 		c.to.user, permission, object, c.to.safe, usual, regexp.QuoteMeta(object))

@@ -102,6 +102,8 @@ func TestHints(t *testing.T) {
 	_, err = bob.Consume(ctx, "q_bob_none", broker.ConsumeOptions{})
 	refusedWith(t, err, broker.ErrNotFound, "q_bob_none")
 	must(t, bob.DeleteQueue(ctx, "q_bob_hints"))
+	_, err = connect(t, node.URL("nobody"), quick).DeclareQueue(ctx, broker.Queue{Name: "q_nobody_hints"})
+	refusedWith(t, err, broker.ErrRefused, "configure", "is not the usual ^q_nobody.*|^xs_nobody.*", "sr_audit --users")
 }
 
 // A publisher's refusals hit the publishings they are about; all others arrive.
