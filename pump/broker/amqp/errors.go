@@ -60,7 +60,7 @@ func (c *conn) explain(op, object string, err error) error {
 // hintNotFound reads "NOT_FOUND - no exchange 'x' in vhost '/'".
 func (c *conn) hintNotFound(reason string) string {
 	if x, ok := quoted(reason, "no exchange '"); ok {
-		return fmt.Sprintf("exchange %q does not exist on %s: who posts to it makes it (sr_post declare), or check `exchange` and, with exchange_split, `instances`", x, c.to.safe)
+		return fmt.Sprintf("exchange %q does not exist on %s: declare it, as sr_post declare does for who posts to it, or check `exchange` and, with exchange_split, `instances`", x, c.to.safe)
 	}
 	if q, ok := quoted(reason, "no queue '"); ok {
 		return fmt.Sprintf("queue %q does not exist on %s: declare it, or check `queue_name`", q, c.to.safe)
