@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"srpump/post"
 	"srpump/pump/config"
 )
 
@@ -16,6 +17,7 @@ func (k *check) places() {
 	v := k.c.Values
 	if k.c.Preset&posts != 0 {
 		k.paths()
+		k.fetchable()
 		return
 	}
 	k.writable(k.c.StateRoot, "state_dir", "cannot keep state")
@@ -39,6 +41,17 @@ func (k *check) places() {
 	if v.Set("post_broker") && !v.Bool("mirror") && v.String("flatten") == "/" && !v.Set("filename") {
 		k.warnOption("mirror", "mirror is off: files of one name in several directories are announced as one", "set mirror on")
 	}
+}
+
+// fetchable warns of URLs that lead others to a file of their own host.
+func (k *check) fetchable() {
+	e, err := k.h.endpoint(k.c, "post_broker", true)
+	u := k.c.Values.String("post_base_url")
+	if err != nil || e.isLocal() || e.isPipe() || !strings.HasPrefix(u, post.LocalBase) {
+		return
+	}
+	k.warnOption("post_base_url", fmt.Sprintf("post_base_url %s can be fetched from this host alone", u),
+		"others need a URL such as http://this.host/; who reads it here sets base_dir")
 }
 
 func (k *check) accepts() (out []config.Rule) {

@@ -492,9 +492,13 @@ func TestPlanRefuses(t *testing.T) {
 			t.Errorf("%v: %v", c.args, err)
 		}
 	}
-	f := &Flow{plan: plan{from: endpoint{url: "amqp://h/"}}}
+	f := &Flow{cfg: h.config(config.Subscribe), plan: plan{from: endpoint{url: "amqp://h/"}}}
 	if err := f.mayReadLocal(); !errors.Is(err, errLocal) {
 		t.Errorf("a file of this host announced over AMQP: %v", err)
+	}
+	f.cfg = h.config(config.Subscribe, "-base_dir", h.dir)
+	if err := f.mayReadLocal(); err != nil {
+		t.Errorf("the same below base_dir: %v", err)
 	}
 }
 

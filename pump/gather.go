@@ -145,19 +145,20 @@ func (f *Flow) locate(j *job) (err error) {
 }
 
 // errLocal is an announcement that asks for a file of this host.
-var errLocal = errors.New("a file of this host, which is read only when a local broker or a pipe announces it")
+var errLocal = errors.New("a file of this host: from a broker others announce on, such files are read only below base_dir, which is not set")
 
-// mayReadLocal: file: is only for announcements that come from this host, or that a sr_sender
-// is to deliver.
+// mayReadLocal: file: is only for announcements that come from this host, for those a sr_sender
+// is to deliver, and for files below the directory the operator names.
 func (f *Flow) mayReadLocal() error {
-	if !f.plan.from.isLocal() && !f.plan.from.isPipe() && f.plan.root == "" {
+	switch {
+	case f.cfg.Values.String("base_dir") != "":
+		return nil
+	case !f.plan.from.isLocal() && !f.plan.from.isPipe() && f.plan.root == "":
 		return errLocal
 	}
-	if f.cfg.Values.String("base_dir") == "" {
-		f.hints.unbounded.Do(func() {
-			f.host.Log.Warn("files of this host are read wherever they are announced", "hint", "base_dir bounds it to one directory")
-		})
-	}
+	f.hints.unbounded.Do(func() {
+		f.host.Log.Warn("files of this host are read wherever they are announced", "hint", "base_dir bounds it to one directory")
+	})
 	return nil
 }
 
