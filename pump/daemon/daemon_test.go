@@ -280,6 +280,22 @@ func TestStartHearsToTheEnd(t *testing.T) {
 	}
 }
 
+// What is handed over besides the command line arrives as it is, also more than a pipe holds; a process that
+// does not want it is no failure.
+func TestStartHandsOver(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "words")
+	words := []string{"-a=b c", "-n=x\ny", "-raw=\xff", strings.Repeat("x", 300_000)}
+	for _, script := range []string{"exec cat <&4 >" + out, "exit 0"} {
+		b, err := Spawn{Exe: "/bin/sh", Arg: []string{"sh", "-c", script}, Words: words, Dir: t.TempDir()}.Start(time.Minute)
+		if err != nil || !b.Ended || b.Status != 0 {
+			t.Errorf("%s: %+v, %v", script, b, err)
+		}
+	}
+	if got, err := os.ReadFile(out); err != nil || string(got) != "4\x00"+strings.Join(words, "\x00")+"\x00" {
+		t.Errorf("handed over %d bytes, %v", len(got), err)
+	}
+}
+
 // A broker may go while the process says that it works.
 func TestParentHearsOnce(t *testing.T) {
 	r, w, err := os.Pipe()

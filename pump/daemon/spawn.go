@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -14,6 +15,9 @@ import (
 
 // readyEnv tells a process which of its files is the pipe to whoever started it.
 const readyEnv = "SRPUMP_READY_FD"
+
+// wordsEnv tells a process which of its files holds the rest of its arguments.
+const wordsEnv = "SRPUMP_WORDS_FD"
 
 // What a process says on that pipe, each a line.
 const (
@@ -25,6 +29,8 @@ const (
 type Spawn struct {
 	Exe string   // the program
 	Arg []string // its arguments, with the name it is called by
+	// Words are further arguments, which no list of processes shows: they may hold passwords.
+	Words []string
 	Dir string   // where it works
 	Log *os.File // its standard output and error
 }
@@ -39,22 +45,32 @@ type Birth struct {
 	Late        bool   // it has said nothing yet
 }
 
-// Start starts a process that outlives this one: of its own session, with nothing to read. It
-// waits as long as patience until the process says that it works, or ends.
+// Start starts a process that outlives this one: of its own session, with nothing to read but
+// its Words. It waits as long as patience until the process says that it works, or ends.
 func (s Spawn) Start(patience time.Duration) (Birth, error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return Birth{}, err
 	}
 	defer r.Close()
-	cmd := &exec.Cmd{Path: s.Exe, Args: s.Arg, Dir: s.Dir, Stdout: s.Log, Stderr: s.Log, ExtraFiles: []*os.File{w},
-		Env: append(os.Environ(), readyEnv+"=3"), SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
+	words, tell, err := os.Pipe()
+	if err != nil {
+		w.Close()
+		return Birth{}, err
+	}
+	defer tell.Close()
+	cmd := &exec.Cmd{Path: s.Exe, Args: s.Arg, Dir: s.Dir, Stdout: s.Log, Stderr: s.Log, ExtraFiles: []*os.File{w, words},
+		Env: append(os.Environ(), readyEnv+"=3", wordsEnv+"=4"), SysProcAttr: &syscall.SysProcAttr{Setsid: true}}
 	err = cmd.Start()
 	w.Close()
+	words.Close()
 	if err != nil {
 		return Birth{}, fmt.Errorf("cannot start %q: %w", s.Exe, err)
 	}
 	b := Birth{PID: cmd.Process.Pid}
+	if err := tellWords(tell, s.Words, patience); err != nil {
+		return b, fmt.Errorf("cannot start %q: %w", s.Exe, err)
+	}
 	if err := r.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		return b, err
 	}
@@ -72,6 +88,43 @@ func (s Spawn) Start(patience time.Duration) (Birth, error) {
 	_ = cmd.Wait() // its status is what counts
 	b.Ended, b.Status, b.Said = true, cmd.ProcessState.ExitCode(), text
 	return b, nil
+}
+
+// tellWords writes how many arguments there are, and each, ended by a zero byte. A process that ended
+// before it read them has told why.
+func tellWords(w *os.File, words []string, patience time.Duration) error {
+	err := w.SetWriteDeadline(time.Now().Add(patience))
+	if err == nil {
+		_, err = io.WriteString(w, strings.Join(append([]string{strconv.Itoa(len(words))}, words...), "\x00")+"\x00")
+	}
+	if err = errors.Join(err, w.Close()); errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
+	return err
+}
+
+// errCut is a list of arguments that ends too early: whoever started this process was killed over it.
+var errCut = errors.New("whoever started this process did not hand over all of them")
+
+// TheWords returns the arguments this process was handed besides those of its command line (Spawn.Words), once.
+// It fails when some are missing.
+func TheWords() ([]string, error) {
+	fd := os.Getenv(wordsEnv)
+	os.Unsetenv(wordsEnv) // not for the children of this process
+	if fd != "4" {
+		return nil, nil
+	}
+	f := os.NewFile(4, "words")
+	defer f.Close()
+	all, err := io.ReadAll(f)
+	words := strings.Split(string(all), "\x00")
+	if err == nil && words[0] != strconv.Itoa(len(words)-2) {
+		err = errCut
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the options of the command line: %w", err)
+	}
+	return words[1 : len(words)-1], nil
 }
 
 // readLimit bounds what is kept of what a process says on its way to an end: the last of it.

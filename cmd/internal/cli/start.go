@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"time"
 
+	"srpump/pump/config"
 	"srpump/pump/daemon"
 )
 
@@ -72,8 +73,8 @@ func (s *session) runsAlready(t target, h daemon.Holder) error {
 	return nil
 }
 
-// spawn starts this program once more, as the instance of the configuration, with the options
-// of the command line.
+// spawn starts this program once more, as the instance of the configuration. The options of the
+// command line are handed to it where no list of processes shows them: a broker may hold a password.
 func (s *session) spawn(t target) (daemon.Birth, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -88,8 +89,8 @@ func (s *session) spawn(t target) (daemon.Birth, error) {
 		return daemon.Birth{}, fmt.Errorf("cannot write log: %w", err)
 	}
 	defer log.Close()
-	args := slices.Concat([]string{s.program, "--no", strconv.Itoa(daemon.Started)}, optionArgs(s.words), []string{"start"}, t.args)
-	return daemon.Spawn{Exe: exe, Arg: args, Dir: s.Env.Cwd, Log: log}.Start(startPatience)
+	args := slices.Concat([]string{s.program, "--no", strconv.Itoa(daemon.Started), "start"}, t.args)
+	return daemon.Spawn{Exe: exe, Arg: args, Words: optionArgs(s.words), Dir: s.Env.Cwd, Log: log}.Start(startPatience)
 }
 
 // optionArgs writes the options of a command line for another, without those that say what to do
@@ -115,7 +116,15 @@ func (s *session) runInstance(ctx context.Context, args []string) error {
 	if s.parent.Waits() {
 		s.w = io.MultiWriter(s.parent, s.w)
 	}
-	if !s.load(s.words, args) {
+	handed, err := daemon.TheWords()
+	if err != nil {
+		return err
+	}
+	words, _, err := config.NormalizeArgs(handed)
+	if err != nil {
+		return usageError{err}
+	}
+	if !s.load(slices.Concat(s.words, words), args) {
 		return exitStatus(ExitUsage)
 	}
 	if code := s.act(ctx); code != ExitOK {
