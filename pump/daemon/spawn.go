@@ -31,8 +31,8 @@ type Spawn struct {
 	Arg []string // its arguments, with the name it is called by
 	// Words are further arguments, which no list of processes shows: they may hold passwords.
 	Words []string
-	Dir string   // where it works
-	Log *os.File // its standard output and error
+	Dir   string   // where it works
+	Log   *os.File // its standard output and error
 }
 
 // A Birth is what came of a start.
