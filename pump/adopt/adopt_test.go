@@ -54,6 +54,7 @@ func v02(now time.Time) map[string]string {
 		stateDir + "recent_files_002.cache":        "d,cc " + now.Add(-time.Minute).UTC().Format("20060102150405") + ".12 a/f3 1,12,1,0,0\n",
 		retryDir + "sr_subscribe_s_01.retry":       line("one", "") + line("two", ""),
 		retryDir + "sr_subscribe_s_01.retry.state": line("one", `"_retry_tag_": "done", `),
+		retryDir + "sr_subscribe_s_01.retry.bak":   line("four", ""),
 		retryDir + "sr_subscribe_s_01.retry.new":   line("three", "") + "garbage\n",
 	}
 }

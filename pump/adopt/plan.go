@@ -69,33 +69,33 @@ func state(cfg *config.Config, refused bool) []Item {
 	var items []Item
 	dir := cfg.State().Dir()
 	for _, k := range []struct {
-		pattern string
+		files   []string
 		verdict Verdict
 		kind    kind
 		text    string
 	}{
-		{"*.qname", AsIs, none, "the queue keeps its name"},
-		{"recent_files_*.cache", Imports, cache, "fingerprints go to the winnowing cache"},
-		{"*.retry*", Imports, retries, "announcements go to the retry queue"},
-		{"*.save", AsIs, none, "read by restore"},
+		{matching(dir, "*.qname"), AsIs, none, "the queue keeps its name"},
+		{matching(dir, "recent_files_*.cache"), Imports, cache, "fingerprints go to the winnowing cache"},
+		{retryFiles(dir), Imports, retries, "announcements go to the retry queue"},
+		{matching(dir, "*.save"), AsIs, none, "read by restore"},
 	} {
-		found, _ := filepath.Glob(filepath.Join(escapeGlob(dir), k.pattern))
-		slices.Sort(found)
-		for _, path := range found {
-			if !strings.HasSuffix(path, adopted) && path != filepath.Join(dir, "retry.jsonl") {
-				i := Item{Path: path, Verdict: k.verdict, Text: k.text, cfg: cfg, kind: k.kind}
-				if refused && i.Verdict == Imports {
-					i.Verdict, i.Text = Refused, "left as it is, as its configuration is refused"
-				}
-				items = append(items, busy(cfg, i))
+		slices.Sort(k.files)
+		for _, path := range k.files {
+			i := Item{Path: path, Verdict: k.verdict, Text: k.text, cfg: cfg, kind: k.kind}
+			if refused && i.Verdict == Imports {
+				i.Verdict, i.Text = Refused, "left as it is, as its configuration is refused"
 			}
+			items = append(items, busy(cfg, i))
 		}
 	}
 	return items
 }
 
-func escapeGlob(dir string) string {
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(dir)
+// matching are the files of a directory, whatever that is called, whose names match.
+func matching(dir, pattern string) []string {
+	escaped := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(dir)
+	found, _ := filepath.Glob(filepath.Join(escaped, pattern))
+	return found
 }
 
 // busy refuses what a process of the flow may still be writing.

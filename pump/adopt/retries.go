@@ -3,7 +3,6 @@ package adopt
 import (
 	"encoding/json"
 	"log/slog"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,9 +15,7 @@ import (
 func retryFiles(dir string) []string {
 	var files []string
 	for _, ext := range []string{"heart", "work", "", "state", "new"} {
-		pattern := strings.TrimSuffix("*.retry."+ext, ".")
-		found, _ := filepath.Glob(filepath.Join(escapeGlob(dir), pattern))
-		files = append(files, found...)
+		files = append(files, matching(dir, strings.TrimSuffix("*.retry."+ext, "."))...)
 	}
 	return files
 }
