@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -32,8 +33,9 @@ func (s *session) addFile(arg string) error {
 	if err := config.CheckName(name); err != nil {
 		return usageError{fmt.Errorf("cannot add %q: %w", arg, err)}
 	}
-	text, err := os.ReadFile(s.absolute(arg))
+	text, mode, err := readFile(s.absolute(arg))
 	if err != nil {
+		mode = ordinary
 		if text, err = s.example(name); err != nil {
 			return usagef("cannot add %q: it is no file and no example; there are: %s", arg, strings.Join(s.exampleNames(), " "))
 		}
@@ -42,7 +44,7 @@ func (s *session) addFile(arg string) error {
 	if err != nil {
 		return err
 	}
-	if err := create(to, text); err != nil {
+	if err := create(to, text, mode); err != nil {
 		return fmt.Errorf("cannot add %q: %w", arg, err)
 	}
 	s.sayf("added %s", to)
@@ -73,15 +75,33 @@ func (s *session) newFile(name string) (string, error) {
 	return at, nil
 }
 
-// create makes a file that is not there; it is seen complete or not at all.
-func create(path string, text []byte) error {
+// ordinary is who may read a configuration that nobody gave a mode.
+const ordinary fs.FileMode = 0o644
+
+// readFile reads a file, and who may read it.
+func readFile(path string) (text []byte, mode fs.FileMode, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	text, err = io.ReadAll(f)
+	return text, info.Mode().Perm(), err
+}
+
+// create makes a file that is not there; it is seen complete or not at all, and by nobody who may not.
+func create(path string, text []byte, mode fs.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name())
 	_, err = f.Write(text)
-	if err := errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
 		return err
 	}
 	return os.Link(f.Name(), path)
@@ -97,7 +117,7 @@ func (s *session) editFile(ctx context.Context, args []string) error {
 	made := false
 	if errors.Is(err, config.ErrNoConfig) {
 		if path, err = s.newFile(config.ConfigName(args[0])); err == nil {
-			err, made = create(path, nil), true
+			err, made = create(path, nil, ordinary), true
 		}
 	}
 	if err != nil {
