@@ -202,6 +202,56 @@ func TestWanted(t *testing.T) {
 	}
 }
 
+// What is forgotten while somebody runs it, who was started since it was stopped, stays his.
+func TestForgetInBetween(t *testing.T) {
+	st := newState(t)
+	lock, err := Take(st, Started)
+	if err == nil {
+		err = errors.Join(Enter(st), (&Progress{PID: os.Getpid()}).Write(st), Forget(st))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(st.Pid(Started)); err != nil || !Wanted(st) {
+		t.Errorf("not wanted any more, %v", err)
+	}
+	lock.Release()
+	if err := Forget(st); err != nil || Wanted(st) {
+		t.Errorf("stopped, and is wanted: %v", err)
+	}
+}
+
+// Who only forgets is nobody's holder: who takes the seat meanwhile gets it.
+func TestTakeDuringForget(t *testing.T) {
+	st := newState(t)
+	var forgetting sync.WaitGroup
+	defer forgetting.Wait()
+	over := make(chan struct{})
+	defer close(over)
+	forgetting.Go(func() {
+		for {
+			select {
+			case <-over:
+				return
+			default:
+				if err := Forget(st); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}
+	})
+	for range 300 {
+		lock, err := Take(st, Started)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(lock.file.Truncate(0), lock.Release()); err != nil { // as if it were dead
+			t.Fatal(err)
+		}
+	}
+}
+
 // Configurations, disabled ones, and those whose file is gone while they run.
 func TestList(t *testing.T) {
 	home := t.TempDir()

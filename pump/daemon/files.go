@@ -30,8 +30,13 @@ func Enter(st config.State) error {
 // Leave removes the process number of a configuration that ended.
 func Leave(st config.State) error { return removePids(st) }
 
-// Forget says that the configuration is not meant to run.
+// Forget says that the configuration is not meant to run. When somebody runs it by now, it is.
 func Forget(st config.State) error {
+	return whileFree(st, func() error { return Disown(st) })
+}
+
+// Disown is Forget of the process itself that runs the configuration.
+func Disown(st config.State) error {
 	return errors.Join(removePids(st), remove(st.Instances()), remove(progressPath(st)))
 }
 

@@ -59,11 +59,14 @@ func Take(st config.State, instance int) (*Lock, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot keep state: %w", err)
 	}
-	err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, whole())
-	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
-		h := describedBy(f)
-		f.Close()
-		return nil, &Busy{h, st.Dir()}
+	for held := true; held; {
+		if held, err = occupy(f); !held {
+			break
+		}
+		if h, there := describedBy(f); there {
+			f.Close()
+			return nil, &Busy{h, st.Dir()}
+		}
 	}
 	if err == nil {
 		err = describe(f, instance)
@@ -73,6 +76,32 @@ func Take(st config.State, instance int) (*Lock, error) {
 		return nil, fmt.Errorf("cannot keep state: %w", err)
 	}
 	return &Lock{f}, nil
+}
+
+// occupy locks the whole file, or reports that another has.
+func occupy(f *os.File) (held bool, err error) {
+	err = unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, whole())
+	if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
+		return true, nil
+	}
+	return false, err
+}
+
+// whileFree does something that must not be done to a seat that is taken, and keeps it free for so
+// long. It does nothing when somebody has it, or when there is no state at all.
+func whileFree(st config.State, do func() error) error {
+	f, err := os.OpenFile(lockPath(st), os.O_RDWR|os.O_CREATE, 0o600)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("cannot keep state: %w", err)
+	}
+	defer f.Close()
+	if held, err := occupy(f); held || err != nil {
+		return err
+	}
+	return do()
 }
 
 // describe writes who holds the lock: one line, in one write.
@@ -92,21 +121,23 @@ func describe(f *os.File, instance int) error {
 // describeLimit is how long a holder may take from its lock to its description.
 const describeLimit = time.Second
 
-// describedBy reads the description; the holder may be about to write it.
-func describedBy(f *os.File) (h Holder) {
+// describedBy reads the description; the holder may be about to write it. A seat that is free by now
+// is nobody's: there is not true.
+func describedBy(f *os.File) (h Holder, there bool) {
 	b := make([]byte, 64)
 	for end := time.Now().Add(describeLimit); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		n, _ := f.ReadAt(b, 0)
 		if line, _, ok := bytes.Cut(b[:n], []byte("\n")); ok {
 			if k, _ := fmt.Sscan(string(line), &h.PID, &h.Start, &h.Instance); k == 3 && h.alive() {
-				return h
+				return h, true
 			}
 		}
-		if unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, whole()) != nil {
-			break
+		lock := whole()
+		if unix.FcntlFlock(f.Fd(), unix.F_OFD_GETLK, lock) == nil && lock.Type == unix.F_UNLCK {
+			return Holder{}, false
 		}
 	}
-	return Holder{}
+	return Holder{}, true
 }
 
 // Find returns who holds the seat, if anybody does. A look costs the holder nothing.
@@ -126,5 +157,6 @@ func Find(st config.State) (h Holder, held bool, err error) {
 	if lock.Type == unix.F_UNLCK {
 		return Holder{}, false, nil
 	}
-	return describedBy(f), true, nil
+	h, held = describedBy(f)
+	return h, held, nil
 }

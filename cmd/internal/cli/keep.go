@@ -65,7 +65,7 @@ func (s *session) enter(st config.State) (leave func(error), err error) {
 	}
 	return func(err error) {
 		if err != nil && !wanted && !s.pulse.everWorked() {
-			err = daemon.Forget(st) // somebody was told that it cannot be started
+			err = daemon.Disown(st) // somebody was told that it cannot be started
 		} else {
 			err = daemon.Leave(st)
 		}
