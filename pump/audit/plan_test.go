@@ -70,7 +70,8 @@ func TestRoster(t *testing.T) {
 	if x := strings.Join(r.WantedExchanges(), " "); x != "xlog xpublic xreport xwinnow xextra xs_alice xr_alice xl_alice xs_bob xr_bob xl_bob xs_carol xr_carol xl_carol" {
 		t.Error(x)
 	}
-	for _, lines := range [][]string{{"declare source bob"}, {admin, "declare stranger bob"}, {admin, "declare source"}} {
+	for _, lines := range [][]string{{"declare source bob"}, {admin, "declare stranger bob"}, {admin, "declare source"},
+		{"admin amqp://h/"}, {"admin amqp://:b@h/"}, {"admin sqlite:"}, {admin, "feeder amqp://h"}} {
 		if _, err := ReadRoster(configured(t, lines...)); err == nil {
 			t.Errorf("%v was understood", lines)
 		}

@@ -41,19 +41,31 @@ func ReadRoster(c *config.Config) (*Roster, error) {
 	if at == "" {
 		return nil, ErrNoAdmin
 	}
-	admin, err := c.Credentials.Broker(at, false)
+	admin, err := account(c, at)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read option admin: %w", err)
 	}
 	r.add(Account{admin.User, Admin, admin.Password})
 	if feeder := c.Values.String("manager"); feeder != "" {
-		f, err := c.Credentials.Broker(feeder, false)
+		f, err := account(c, feeder)
 		if err != nil {
 			return nil, fmt.Errorf("cannot read option feeder: %w", err)
 		}
 		r.add(Account{f.User, Feeder, f.Password})
 	}
 	return r, r.declared(c, admin)
+}
+
+// errNoUser is a URL of the pump's own users that names none: what it stands for elsewhere, an account
+// without a name, would own everything here.
+var errNoUser = errors.New("the URL names no user: write amqp://user@host/")
+
+func account(c *config.Config, url string) (config.Credential, error) {
+	_, rest, _ := strings.Cut(url, "://")
+	if user, _, named := strings.Cut(rest, "@"); !named || user == "" || strings.HasPrefix(user, ":") {
+		return config.Credential{}, fmt.Errorf("cannot use %q: %w", config.Redact(url), errNoUser)
+	}
+	return c.Credentials.Broker(url, false)
 }
 
 // ErrNoAdmin is a configuration without the option admin.
