@@ -115,6 +115,9 @@ var errNotRunning = errors.New("not running")
 // status prints one line; what does not run, or does not work, is a failure.
 func (s *session) status(_ context.Context, t target) error {
 	l := t.look()
+	if l.err != nil {
+		return l.err
+	}
 	s.sayf("%s %s %02d is %s", s.program, t.name, max(l.instance, daemon.Started), l)
 	if l.state != stateRunning && l.state != stateDisabled {
 		return errors.Join(errSaid, errNotRunning)
@@ -127,6 +130,8 @@ func (s *session) status(_ context.Context, t target) error {
 func (s *session) sanity(ctx context.Context, t target) error {
 	l := t.look()
 	switch {
+	case l.err != nil:
+		return l.err
 	case l.state == stateStopped && daemon.Wanted(t.st):
 		s.warningf("%s %s was started and is dead", s.program, t.name)
 	case l.state == stateHung && l.instance > 0 && !t.gone:

@@ -15,6 +15,7 @@ const (
 	stateStarting    = "starting"
 	stateUnreachable = "unreachable"
 	stateHung        = "hung"
+	stateUnknown     = "unknown"
 )
 
 // A look is what can be seen of a configuration from outside.
@@ -25,13 +26,17 @@ type look struct {
 	gone     bool // its file is
 	disabled bool // its file is, and it runs all the same
 	progress *daemon.Progress
-	stranger bool // a process of another program runs it
+	stranger bool  // a process of another program runs it
+	err      error // why nothing can be seen
 }
 
 // look looks at the lock, and at what its holder says of itself.
 func (t target) look() look {
 	h, held, err := daemon.Find(t.st)
-	if err != nil || !held {
+	switch {
+	case err != nil:
+		return look{state: stateUnknown, err: err}
+	case !held:
 		return t.lookAtDead()
 	}
 	l := look{state: stateRunning, pid: h.PID, instance: h.Instance, gone: t.gone, disabled: t.disabled}

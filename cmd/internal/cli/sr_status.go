@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -86,13 +87,15 @@ func (h *hostRun) state(ctx context.Context) (*hostState, error) {
 	for i, p := range places {
 		slots[p.String()] = &all.Configurations[i]
 	}
+	var said bytes.Buffer
 	quiet := *h
-	quiet.Stderr = io.Discard // what is wrong with a configuration is told where it is used
+	quiet.Stderr = &said // what is wrong with a configuration is told where it is used
 	err = quiet.each(ctx, places, func(s *session, _ context.Context, t target) error {
 		*slots[s.preset.String()+"/"+t.name] = s.flowState(t)
 		return nil
 	})
 	if err != nil {
+		_, _ = said.WriteTo(h.Stderr)
 		return nil, err
 	}
 	for i := range all.Configurations {
@@ -109,6 +112,8 @@ func (s *session) flowState(t target) flowState {
 	}
 	f.stray = l.stranger || l.pid > 0 && (l.gone || l.disabled)
 	switch {
+	case l.err != nil:
+		f.Note = l.err.Error()
 	case l.stranger:
 		f.Note = "by another program"
 	case l.gone && l.pid > 0:
