@@ -62,7 +62,9 @@ type Flow struct {
 	nothing nothing
 	joined  sync.Map // srcpaths found to be prefixes
 	fatal   error
+	life    context.Context // of this run
 	abort   context.CancelFunc
+	pauses  sync.WaitGroup              // what is done later; see later
 	leave   func(context.Context) error // ends a detour
 }
 
@@ -116,6 +118,7 @@ func (f *Flow) DeadLetters() string { return filepath.Join(f.state, "dead_letter
 // dropped, and that is an error.
 func (f *Flow) Run(ctx context.Context) error {
 	ctx, f.abort = context.WithCancel(ctx)
+	f.life = ctx
 	defer f.abort()
 	if err := f.start(ctx); err != nil {
 		f.stop()
@@ -192,6 +195,7 @@ func (f *Flow) stop() {
 			f.host.Log.Warn("stopped with errors", "error", err)
 		}
 	}
+	f.pauses.Wait()
 	if f.finish != nil {
 		f.finish.close()
 	}

@@ -115,11 +115,25 @@ func (f *Flow) openCache(ttl time.Duration) (err error) {
 // out. It stays until all of them can have come.
 func (f *Flow) mark() error {
 	path := filepath.Join(f.state, "running")
+	hand, err := f.inHand()
+	if err != nil {
+		return err
+	}
 	if kept, err := os.ReadFile(path); err == nil {
 		n, _ := strconv.Atoi(strings.TrimSpace(string(kept)))
-		f.suspects = max(n, f.plan.prefetch)
+		f.suspects = max(n, hand)
 	}
-	return f.writeMark(path, max(f.suspects, f.plan.prefetch))
+	return f.writeMark(path, max(f.suspects, hand))
+}
+
+// inHand is how many deliveries a run may have had: what is asked for of all queues together, but at
+// least one of each.
+func (f *Flow) inHand() (int, error) {
+	if f.plan.from.isPipe() || f.plan.detour != "" {
+		return f.plan.prefetch, nil
+	}
+	left, err := leftInlets(f.cfg, f.host, f.plan.from)
+	return max(f.plan.prefetch, len(newInlets(f.cfg, f.host, f.plan.from))+len(left)), err
 }
 
 // unmark ends the mark of a run that stopped cleanly.

@@ -74,7 +74,26 @@ const writeAgain = 10 * time.Second
 // as the disk takes nothing.
 func (f *Flow) unwritten(ctx context.Context, j *job, err error) {
 	f.host.Log.Error("retry queue not written, trying again", "path", j.a.Path, "error", err)
-	time.AfterFunc(writeAgain, func() { f.pool.add(ctx, j) })
+	f.later(func() { f.pool.add(ctx, j) })
+}
+
+// later does something after a pause, unless the flow is stopped before: then whatever it is about
+// comes again at the next start, and the disk may be another run's.
+func (f *Flow) later(do func()) {
+	if f.life.Err() != nil {
+		return
+	}
+	f.pauses.Go(func() {
+		pause := time.NewTimer(writeAgain)
+		defer pause.Stop()
+		select {
+		case <-pause.C:
+		case <-f.life.Done():
+		}
+		if f.life.Err() == nil {
+			do()
+		}
+	})
 }
 
 // giveUp keeps aside what can never be done.
@@ -93,7 +112,7 @@ func (f *Flow) giveUp(j *job, err error) {
 func (f *Flow) setAside(j *job, m post.Message, why string) {
 	if err := f.retries.DeadLetter().Write(m.Topic, m.Headers, m.Body, why, f.host.Now()); err != nil {
 		f.host.Log.Error("dead letter not written, trying again", "topic", m.Topic, "error", err)
-		time.AfterFunc(writeAgain, func() { f.setAside(j, m, why) })
+		f.later(func() { f.setAside(j, m, why) })
 		return
 	}
 	f.end(j, dropped)
