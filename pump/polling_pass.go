@@ -61,7 +61,7 @@ type tour struct {
 	*poller
 	own    map[string]bool // configured directories, which have rules of their own
 	seen   map[string]bool // whose listing is remembered
-	silent bool            // remember, and announce nothing
+	silent bool            // standing by: remember, and announce nothing
 	whole  bool            // something was listed, and so far all of it
 	broken bool
 }
@@ -121,7 +121,7 @@ func (t *tour) directory(ctx context.Context, dir string, rules *Rules) (subs []
 		t.host.Log.Info("listed again", "directory", dir)
 	}
 	for _, f := range now.fresh {
-		if !t.silent && !t.announceFound(ctx, dir, f) {
+		if !t.announceFound(ctx, dir, f) {
 			delete(now.files, f.Name)
 		}
 	}
@@ -211,18 +211,34 @@ func (t *tour) eligible(e poll.Entry, now time.Time) bool {
 
 // judge tells what has to be announced: what is new or has changed, but not while it may
 // still be growing. A file written less than one sleep ago waits until it looks the same
-// in two passes.
+// in two passes, and where a listing tells the minute, until that is over: another file of the
+// same size, written before its end, would look the same.
 func (t *tour) judge(e poll.Entry, was record, known bool, now time.Time) record {
 	same := known && e.Same(was.Entry)
 	if same {
 		e = e.Finer(was.Entry)
 	}
-	if same && !was.waits {
+	if same && !was.waits && was.stood == 0 {
 		return record{Entry: e}
 	}
-	young := !e.ModTime.IsZero() && now.Sub(e.ModTime) < t.every
-	if young && !same {
-		return record{Entry: e, waits: true}
+	if t.every > 0 && !e.ModTime.IsZero() {
+		age, rounded := now.Sub(e.ModTime), min(e.Precision, time.Minute)
+		if age-rounded < t.every && !same || age >= 0 && age < rounded {
+			return record{Entry: e, waits: true}
+		}
 	}
-	return record{Entry: e, fresh: true}
+	if !t.silent {
+		return record{Entry: e, fresh: true}
+	}
+	if !same {
+		was.stood = 0
+	}
+	if was.stood < standing {
+		return record{Entry: e, stood: was.stood + 1}
+	}
+	return record{Entry: e}
 }
+
+// standing is for how many passes a standby remembers that it should announce a file, should it come
+// into charge: the host that has been may have failed just before it did so.
+const standing = 2

@@ -23,6 +23,7 @@ type record struct {
 	poll.Entry
 	waits bool // it was seen, may be growing, and is not announced yet
 	fresh bool // it is to be announced now; never remembered so
+	stood int  // passes since it was to be announced, while standing by; 0 when that is not ours to do any more
 }
 
 // A listing is a directory as it was seen.
@@ -50,7 +51,7 @@ func (l *listing) file(r record, c Choice) {
 }
 
 // listingHead begins the file of a listing; the directory stands behind it. Each line below
-// is one name: kind (f file, w waiting, d directory), size, whether it was rounded, time and
+// is one name: kind (f file, w waiting, d directory, a number: passes stood by), size, whether it was rounded, time and
 // its precision in ns since 1970, name. Listings of v02, which are lines of ls, are
 // understood too, so that taking over a host announces nothing twice.
 const listingHead = "srpump listing 1 "
@@ -123,6 +124,9 @@ func (l *listing) parse(lines []byte) {
 			continue
 		}
 		r := record{Entry: poll.Entry{Name: f[5], Dir: f[0] == "d", Size: size, Approx: f[2] == "~", Precision: time.Duration(precision)}, waits: f[0] == "w"}
+		if n, err := strconv.Atoi(f[0]); err == nil {
+			r.stood = n
+		}
 		if precision > 0 {
 			r.ModTime = time.Unix(0, at).UTC()
 		}
@@ -140,8 +144,11 @@ func (l *listing) text(dir string) []byte {
 	for _, name := range slices.Sorted(maps.Keys(l.files)) {
 		r := l.files[name]
 		kind, rounded, at := "f", "=", int64(0)
-		if r.waits {
+		switch {
+		case r.waits:
 			kind = "w"
+		case r.stood > 0:
+			kind = strconv.Itoa(r.stood)
 		}
 		if r.Approx {
 			rounded = "~"

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"srpump/pump/config"
+	"srpump/pump/poll"
 	"srpump/pump/serve"
 	"srpump/test/nginx"
 )
@@ -363,9 +364,51 @@ func TestPollVIP(t *testing.T) {
 	h.write("src/f", "x")
 	args := []string{"-destination", "file:" + h.dir + "/src", "-post_base_url", "http://h.example/", "-accept", ".*", "-vip"}
 	h.expect("idle", h.polled(append(args, "192.0.2.1", "-poll_without_vip", "off")...))
-	h.expect("watching", h.polled(append(args, "192.0.2.1")...))
+	for range standing + 1 {
+		h.expect("watching", h.polled(append(args, "192.0.2.1")...))
+	}
 	h.write("src/g", "x")
 	h.expect("in charge", h.polled(append(args, "127.0.0.1")...), "g")
+}
+
+// What the host in charge may not have come to announce before it failed is announced by the one
+// that takes over.
+func TestPollTakesOver(t *testing.T) {
+	h := newHouse(t)
+	args := []string{"-destination", "file:" + h.dir + "/src", "-post_base_url", "http://h.example/", "-accept", ".*", "-vip"}
+	h.write("src/old", "x")
+	h.expect("watching", h.polled(append(args, "192.0.2.1")...))
+	h.write("src/f", "x")
+	for range standing {
+		h.expect("watching on", h.polled(append(args, "192.0.2.1")...))
+	}
+	h.expect("in charge", h.polled(append(args, "127.0.0.1")...), "f")
+	h.expect("then", h.polled(append(args, "127.0.0.1")...))
+}
+
+// A file of the minute that is not over yet may still be replaced by one that looks the same.
+func TestPollWaitsForTheMinute(t *testing.T) {
+	minute := time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC)
+	e := poll.Entry{Name: "f", Size: 1, ModTime: minute, Precision: time.Minute}
+	for _, c := range []struct {
+		every, now time.Duration
+		known      bool
+		waits      bool
+	}{
+		{20 * time.Second, 30 * time.Second, false, true},
+		{20 * time.Second, 50 * time.Second, true, true},
+		{20 * time.Second, 61 * time.Second, true, false},
+		{20 * time.Second, 61 * time.Second, false, true},
+		{20 * time.Second, 81 * time.Second, false, false},
+		{0, 30 * time.Second, false, false},
+		{20 * time.Second, -time.Hour, true, false}, // clocks that differ keep nothing waiting
+	} {
+		tour := tour{poller: &poller{every: c.every}}
+		r := tour.judge(e, record{Entry: e, waits: true}, c.known, minute.Add(c.now))
+		if r.waits != c.waits || r.fresh == c.waits {
+			t.Errorf("%+v: %+v", c, r)
+		}
+	}
 }
 
 // Links that lead in circles end a pass, and hide nothing that lies beside them.
