@@ -211,8 +211,7 @@ func (t *tour) eligible(e poll.Entry, now time.Time) bool {
 
 // judge tells what has to be announced: what is new or has changed, but not while it may
 // still be growing. A file written less than one sleep ago waits until it looks the same
-// in two passes, and where a listing tells the minute, until that is over: another file of the
-// same size, written before its end, would look the same.
+// in two passes. Where a listing tells the minute, it may have been written at the end of that.
 func (t *tour) judge(e poll.Entry, was record, known bool, now time.Time) record {
 	same := known && e.Same(was.Entry)
 	if same {
@@ -221,11 +220,9 @@ func (t *tour) judge(e poll.Entry, was record, known bool, now time.Time) record
 	if same && !was.waits && was.stood == 0 {
 		return record{Entry: e}
 	}
-	if t.every > 0 && !e.ModTime.IsZero() {
-		age, rounded := now.Sub(e.ModTime), min(e.Precision, time.Minute)
-		if age-rounded < t.every && !same || age >= 0 && age < rounded {
-			return record{Entry: e, waits: true}
-		}
+	written := e.ModTime.Add(min(e.Precision, time.Minute)) // at the latest
+	if t.every > 0 && !e.ModTime.IsZero() && !same && now.Sub(written) < t.every {
+		return record{Entry: e, waits: true}
 	}
 	if !t.silent {
 		return record{Entry: e, fresh: true}
