@@ -81,7 +81,8 @@ func TestQueueArguments(t *testing.T) {
 	if err := p.redeclare(true, amqp091.Table{"x-expires": int64(600001), "x-message-ttl": int64(3600000)}); err == nil {
 		t.Error("the broker takes any arguments")
 	}
-	must(t, p.act(pump.Declare, "-reset", "-expire", "none", "-durable", "off"))
+	must(t, p.act(pump.Cleanup))
+	must(t, p.act(pump.Declare, "-expire", "none", "-durable", "off"))
 	must(t, p.redeclare(false, nil))
 }
 
@@ -97,7 +98,8 @@ func TestQueueAdopted(t *testing.T) {
 		t.Errorf("%v\n%s", err, broker.Hint(err))
 	}
 	must(t, p.act(pump.Declare, "-expire", "300s"))
-	must(t, p.act(pump.Declare, "-expire", "1h", "-reset"))
+	must(t, p.act(pump.Cleanup))
+	must(t, p.act(pump.Declare, "-expire", "1h"))
 	must(t, p.redeclare(true, amqp091.Table{"x-expires": int64(3600000)}))
 }
 
