@@ -147,7 +147,7 @@ func classOf(err error) retry.Class {
 const retryEvery = 50 * time.Millisecond
 
 // retryIdle is the same while it is empty: an idle flow must cost nothing.
-const retryIdle = 500 * time.Millisecond
+const retryIdle = time.Second
 
 func retryPause(waiting int) time.Duration {
 	if waiting == 0 {
