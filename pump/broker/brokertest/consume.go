@@ -3,6 +3,7 @@ package brokertest
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"srpump/pump/broker"
@@ -175,10 +176,11 @@ func wake(e *env) {
 	const rounds = 20
 	for i := range rounds {
 		began := make(chan time.Time, 1)
-		go func() {
+		var publishing sync.WaitGroup
+		publishing.Go(func() {
 			began <- time.Now()
 			e.publishMany(e.conn, x, "k", []string{itoa(i)})
-		}()
+		})
 		for {
 			d := e.next(c)
 			e.must(c.Ack(d.Tag))
@@ -188,6 +190,7 @@ func wake(e *env) {
 		}
 		took := time.Since(<-began)
 		worst, total = max(worst, took), total+took
+		publishing.Wait() // a delivery may come before its confirm, which a cut delays
 	}
 	e.Logf("publish to delivery: mean %v, worst %v", total/rounds, worst)
 }
