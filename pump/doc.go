@@ -50,6 +50,7 @@ type Counters struct {
 	Fetched    atomic.Int64 // files fetched and installed
 	Linked     atomic.Int64 // links installed
 	Removed    atomic.Int64 // files removed, or announced as removed
+	Renamed    atomic.Int64 // files, links and directories given their new name
 	Unchanged  atomic.Int64 // files that were here already
 	Announced  atomic.Int64 // announcements confirmed by the broker
 	Unrouted   atomic.Int64 // of these, taken by no queue

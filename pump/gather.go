@@ -75,7 +75,7 @@ func (f *Flow) admit(ctx context.Context, j *job) {
 		f.giveUp(j, err)
 		return
 	}
-	if !j.choice.Accept || f.plan.files && !f.events[kindOf(j.a)] {
+	if !j.choice.Accept || f.plan.files && !f.obeys(j.a) {
 		f.Counters.Rejected.Add(1)
 		f.nothing.reject(j.choice.Line)
 		if f.cfg.Values.Bool("log_reject") {
@@ -108,6 +108,18 @@ func kindOf(a *post.Announcement) string {
 	return "change"
 }
 
+// obeys asks the option events. Directories made and removed are followed always, for only who is
+// asked to announces them; a move is, where one of its halves is.
+func (f *Flow) obeys(a *post.Announcement) bool {
+	switch {
+	case a.Sum.Method == post.SumMkdir, a.Sum.Method == post.SumRmdir:
+		return true
+	case a.Sum.IsRemoval() && a.Header(post.HeaderNewname) != "":
+		return f.events["delete"] || f.events["change"]
+	}
+	return f.events[kindOf(a)]
+}
+
 // locate finds out where to fetch from and where to put it, and refuses what an
 // announcement has no right to ask for.
 func (f *Flow) locate(j *job) (err error) {
@@ -131,6 +143,7 @@ func (f *Flow) locate(j *job) (err error) {
 	if j.at, err = f.place.Place(j.a, &j.choice, j.from.Path); err != nil {
 		return err
 	}
+	f.moving(j)
 	f.hints.place(f.host.Log, j)
 	if j.from.Local != "" {
 		j.source = "localhost"
@@ -223,6 +236,9 @@ func (f *Flow) proceed(ctx context.Context, j *job) {
 	paths := []string{j.at.Full()}
 	if j.second != (Place{}) && j.second != j.at {
 		paths = append(paths, j.second.Full())
+	}
+	if j.other != (Place{}) {
+		paths = append(paths, j.other.Full())
 	}
 	f.order.enter(j.turn, paths...)
 }

@@ -23,6 +23,8 @@ type job struct {
 	source string // host it is fetched from
 
 	second Place // where it goes when the second URL is the right one; else the zero Place
+	other  Place // of the other name of what was moved or linked; else the zero Place
+	apart  bool  // of which no use is to be made
 	due    bool  // taken out of the retry queue
 
 	// mu is held while the job ends, or changes who keeps it or what it waits for.

@@ -142,6 +142,13 @@ func (o *order) has(full string, t time.Time) bool {
 	return ok && t.Before(last)
 }
 
+// last is the time of the announcement that the path has, if it is known.
+func (o *order) last(full string) (time.Time, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.received.get(pathKey(full))
+}
+
 // note records that the path now has what was announced at t.
 func (o *order) note(full string, t time.Time) {
 	o.mu.Lock()

@@ -29,6 +29,7 @@ func (f *Flow) copied(j *job) *post.Announcement {
 		a.Path = full
 	}
 	a.SetHeader(post.HeaderRename, "")
+	f.renamedOn(a, j)
 	a.Topic = post.MakeTopic(f.plan.prefix, relativeTo(f.plan.postDir, full), f.cfg.Values.Bool("post_topic_filename"))
 	return a
 }

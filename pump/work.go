@@ -35,7 +35,7 @@ func (f *Flow) work(ctx context.Context, j *job) {
 	j.sum, j.block = j.a.Sum, partition.Block{}
 	switch {
 	case j.a.Sum.IsRemoval():
-		f.install.Remove(tree, j.at.Path, func(err error) { f.installed(ctx, j, "removed", err) })
+		f.remove(ctx, j, tree)
 	case j.a.Sum.IsLink():
 		f.link(ctx, j, tree)
 	case j.a.Sum.Method == post.SumMkdir:
@@ -58,7 +58,7 @@ func (f *Flow) link(ctx context.Context, j *job, tree *fetch.Tree) {
 // errBlocks is one block of a file announced in several.
 var errBlocks = errors.New("files announced in blocks are not received")
 
-// fetch gets one whole file.
+// fetch sees to it that one whole file is here.
 func (f *Flow) fetch(ctx context.Context, j *job, tree *fetch.Tree) {
 	if b := j.a.Block; j.a.HasBlock() && b.Method != partition.Whole && b.Count > 1 {
 		f.giveUp(j, fmt.Errorf("%w: block %d of %d", errBlocks, b.Number, b.Count))
@@ -66,10 +66,17 @@ func (f *Flow) fetch(ctx context.Context, j *job, tree *fetch.Tree) {
 	}
 	if !f.cfg.Values.Bool("overwrite") {
 		if same, err := fetch.Same(ctx, tree, j.at.Path, j.a); err == nil && same {
-			f.unchanged(ctx, j)
+			f.alike(ctx, j, tree)
 			return
 		}
 	}
+	if !f.fromOld(ctx, j, tree) {
+		f.download(ctx, j, tree)
+	}
+}
+
+// download gets one whole file from where it is announced.
+func (f *Flow) download(ctx context.Context, j *job, tree *fetch.Tree) {
 	s, err := f.attempt(ctx, j, tree)
 	if fetch.ClassOf(err) == fetch.Oversize && !j.grown && f.cfg.Values.String("sum_mismatch") == "auto" {
 		j.grown = true
@@ -205,6 +212,8 @@ func (f *Flow) installed(ctx context.Context, j *job, what string, err error) {
 	switch what {
 	case "removed":
 		f.Counters.Removed.Add(1)
+	case "moved", "renamed":
+		f.Counters.Renamed.Add(1)
 	case "linked":
 		f.Counters.Linked.Add(1)
 	case "fetched":
@@ -220,12 +229,13 @@ func (f *Flow) installed(ctx context.Context, j *job, what string, err error) {
 // pumps that feed each other would never end; except when a killed run may have
 // installed it without announcing it.
 func (f *Flow) unchanged(ctx context.Context, j *job) {
+	before, _ := f.order.last(j.at.Full())
 	f.order.note(j.at.Full(), f.believed(j.a.Time))
 	f.Counters.Unchanged.Add(1)
 	f.host.Log.Info("unchanged", "path", j.at.Full(), "sum", j.a.Sum)
 	f.report(j, codeNotModified, "not modified3")
 	j.sum, j.block = j.a.Sum, j.a.Block
-	if j.again {
+	if f.owesNews(j, before) {
 		f.repost(ctx, j)
 		return
 	}

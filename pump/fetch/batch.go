@@ -21,7 +21,7 @@ type step interface {
 	prepare(o *op) error // everything that may fail and can be undone
 	data() *Staged       // the file whose bytes must be durable before it is named, or nil
 	apply(o *op) error   // the change itself, atomic
-	dir() *openDir       // the directory to sync, or nil when nothing changed
+	dirs() []*openDir    // the directories to sync; none when nothing changed
 	release(failed bool)
 }
 
@@ -89,7 +89,7 @@ func syncDirs(batch []*op) {
 			continue
 		}
 		trees[o.tree] = append(trees[o.tree], o)
-		if d := o.step.dir(); d != nil {
+		for _, d := range o.step.dirs() {
 			if dirs[d] == nil {
 				devs[d.dev]++
 			}

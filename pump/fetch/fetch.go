@@ -99,7 +99,7 @@ func (j *Job) fill(ctx context.Context, s *Staged, body *transfer.Body) (err err
 	if linked {
 		return nil // the attributes are the source's own
 	}
-	return s.apply(attributes{mode: j.Mode.Perm(), mtime: j.Mtime, atime: j.Atime})
+	return s.apply(j.attributes())
 }
 
 // method is the checksum to compute, or "" when nobody would look at it.

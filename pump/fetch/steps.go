@@ -40,7 +40,12 @@ func (r *renameStep) apply(*op) error {
 	return unix.Renameat(r.s.tempDir.fd, r.s.temp, r.s.dir.fd, r.s.name)
 }
 
-func (r *renameStep) dir() *openDir { return r.s.dir }
+func (r *renameStep) dirs() []*openDir {
+	if r.s.dir == nil { // it is its own source
+		return nil
+	}
+	return []*openDir{r.s.dir}
+}
 
 func (r *renameStep) release(failed bool) {
 	if failed {
@@ -57,7 +62,13 @@ type place struct {
 }
 
 func (p *place) data() *Staged { return nil }
-func (p *place) dir() *openDir { return p.d }
+
+func (p *place) dirs() []*openDir {
+	if p.d == nil {
+		return nil
+	}
+	return []*openDir{p.d}
+}
 
 func (p *place) release(bool) {
 	if p.d != nil {

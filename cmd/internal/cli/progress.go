@@ -70,7 +70,7 @@ func progressPost(n *pump.Counters, d time.Duration) string {
 }
 
 func progressFlow(n *pump.Counters, d time.Duration) string {
-	done := n.Fetched.Load() + n.Linked.Load() + n.Removed.Load() + n.Unchanged.Load()
+	done := n.Fetched.Load() + n.Linked.Load() + n.Removed.Load() + n.Renamed.Load() + n.Unchanged.Load()
 	if done == 0 {
 		done = n.Announced.Load()
 	}
