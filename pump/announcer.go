@@ -106,6 +106,7 @@ func (n *announcer) send(ctx context.Context, a *post.Announcement, done func(er
 	err = n.publish(ctx, p, time.Second, func(err error) {
 		if err == nil {
 			n.counters.Announced.Add(1)
+			logAnnounced(n.log, a, m)
 		}
 		if !errors.Is(err, broker.ErrClosed) {
 			n.open.Add(-1)

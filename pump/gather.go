@@ -79,7 +79,7 @@ func (f *Flow) admit(ctx context.Context, j *job) {
 		f.Counters.Rejected.Add(1)
 		f.nothing.reject(j.choice.Line)
 		if f.cfg.Values.Bool("log_reject") {
-			f.host.Log.Info("rejected", "path", j.a.Path, "rule", j.choice.Line)
+			f.host.Log.Info("rejected", "path", j.a.Path, "rule", j.choice.Line, oldLine(rejectedLine{j.a.Path, j.choice.Line}))
 		}
 		f.end(j, dropped)
 		return

@@ -190,7 +190,7 @@ func (t *tour) look(ctx context.Context, dir string, old listing, rules *Rules) 
 func (t *tour) rejected(at string, c Choice) {
 	t.Counters.Rejected.Add(1)
 	if t.cfg.Values.Bool("log_reject") {
-		t.host.Log.Info("rejected", "path", at, "rule", c.Line)
+		t.host.Log.Info("rejected", "path", at, "rule", c.Line, oldLine(rejectedLine{at, c.Line}))
 	}
 }
 

@@ -74,7 +74,7 @@ func (p *Poster) wanted(e entry) bool {
 	}
 	p.Counters.Rejected.Add(1)
 	if p.cfg.Values.Bool("log_reject") {
-		p.host.Log.Info("rejected", "path", e.path, "rule", choice.Line)
+		p.host.Log.Info("rejected", "path", e.path, "rule", choice.Line, oldLine(rejectedLine{e.path, choice.Line}))
 	}
 	return false
 }
@@ -259,7 +259,6 @@ func (p *Poster) confirmed(a *post.Announcement, token winnow.Token, err error) 
 		}
 	}
 	p.Counters.Bytes.Add(max(a.Size(), 0))
-	p.host.Log.Debug("announced", "topic", a.Topic, "path", a.Path, "sum", a.Sum, "base", shownURL(a.Base), "announced", a.Time, "parts", a.Block)
 }
 
 // A shownURL is a URL as logs show it, without its password; it costs nothing when nobody looks.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"strconv"
 	"time"
 
@@ -209,6 +210,7 @@ func (f *Flow) installed(ctx context.Context, j *job, what string, err error) {
 	}
 	f.order.note(j.at.Full(), f.believed(j.a.Time))
 	f.noteKept(j)
+	var old slog.Attr // ignored while it is empty
 	switch what {
 	case "removed":
 		f.Counters.Removed.Add(1)
@@ -219,8 +221,9 @@ func (f *Flow) installed(ctx context.Context, j *job, what string, err error) {
 	case "fetched":
 		f.Counters.Fetched.Add(1)
 		f.Counters.Bytes.Add(j.block.Length())
+		old = oldLine(downloadedLine(j.at.Full()))
 	}
-	f.host.Log.Info(what, "path", j.at.Full(), "bytes", j.block.Length(), "url", j.url(), "sum", j.sum)
+	f.host.Log.Info(what, "path", j.at.Full(), "bytes", j.block.Length(), "url", j.url(), "sum", j.sum, old)
 	f.reportInstalled(j, what)
 	f.repost(ctx, j)
 }

@@ -56,6 +56,33 @@ func Redact(raw string) string {
 	return head + "://" + user + ":" + mask + tail[end:]
 }
 
+// RedactText masks the passwords of all URLs in a text, wherever in it they stand: an error of a
+// library may quote one. An authority ends at a slash, a blank or a quote.
+func RedactText(text string) string {
+	var b strings.Builder
+	for {
+		head, tail, found := strings.Cut(text, "://")
+		b.WriteString(head)
+		if !found {
+			return b.String()
+		}
+		b.WriteString("://")
+		end := strings.IndexAny(tail, "/?# \t\r\n\"'`<>\\")
+		if end < 0 {
+			end = len(tail)
+		}
+		text = tail
+		at := strings.LastIndexByte(tail[:end], '@')
+		if at < 0 {
+			continue
+		}
+		if user, _, secret := strings.Cut(tail[:at], ":"); secret {
+			b.WriteString(user + ":" + mask)
+			text = tail[at:]
+		}
+	}
+}
+
 func scheme(raw string) string {
 	s, _, _ := strings.Cut(raw, ":")
 	return strings.ToLower(s)

@@ -1,16 +1,21 @@
 package retry
 
 import (
+	"encoding/json"
+	"log/slog"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"srpump/partition"
 	"srpump/post"
 )
 
 // FromLog makes a message of a line of a log that tells of an announcement (sr_log2save(1)): of
-// v02 the lines of post_log and msg_log, of ours "announced", "fetched", "retry" and "given up".
+// v02 the lines of post_log and msg_log, of ours
+// those with the phrases of telling, as text or JSON.
 // told says that the line is such a one; err, that it is damaged.
 func FromLog(line string) (m post.Message, told bool, err error) {
 	if _, rest, found := strings.Cut(line, "post_log notice="); found {
@@ -21,14 +26,44 @@ func FromLog(line string) (m post.Message, told bool, err error) {
 		m, err = fromWords(rest)
 		return m, true, err
 	}
+	if strings.HasPrefix(line, "{") {
+		return fromJSON(line)
+	}
 	stamp, rest, _ := strings.Cut(line, " [")
 	_, rest, _ = strings.Cut(rest, "] ")
-	for _, phrase := range []string{"announced ", "fetched ", "retry ", "given up "} {
-		if keys, is := strings.CutPrefix(rest, phrase); is {
-			return fromKeys(stamp, keys)
+	for _, phrase := range telling() {
+		if keys, is := strings.CutPrefix(rest, phrase+" "); is {
+			return fromKeys(strings.Map(onlyTime, stamp), logKeys(keys))
 		}
 	}
 	return m, false, nil
+}
+
+// telling are our phrases that tell of an announcement.
+func telling() []string { return []string{"announced", "fetched", "retry", "given up"} }
+
+// fromJSON reads a line of a log that holds JSON objects.
+func fromJSON(line string) (m post.Message, told bool, err error) {
+	var all map[string]any
+	if json.Unmarshal([]byte(line), &all) != nil {
+		return m, false, nil
+	}
+	keys := make(map[string]string, len(all))
+	for k, v := range all {
+		if s, is := v.(string); is {
+			keys[k] = s
+		} else if n, is := v.(float64); is {
+			keys[k] = strconv.FormatFloat(n, 'f', -1, 64)
+		}
+	}
+	if !slices.Contains(telling(), keys[slog.MessageKey]) {
+		return m, false, nil
+	}
+	at, err := time.Parse(time.RFC3339Nano, keys[slog.TimeKey])
+	if err != nil {
+		return m, true, err
+	}
+	return fromKeys(post.FormatTime(at), keys)
 }
 
 // fromWords reads "<ts> <srcpath> <relpath>" and, behind it, headers={...} as Python writes them, or
@@ -73,8 +108,7 @@ func complete(m post.Message) (post.Message, error) {
 
 // fromKeys reads the keys of one of our lines; without a URL it tells of no announcement. What says
 // no time was announced when it was logged.
-func fromKeys(stamp, text string) (m post.Message, told bool, err error) {
-	keys := logKeys(text)
+func fromKeys(stamp string, keys map[string]string) (m post.Message, told bool, err error) {
 	a := &post.Announcement{Topic: keys["topic"], Base: keys["base"], Path: keys["path"], Headers: map[string]any{}}
 	if a.Base == "" {
 		if a.Base, a.Path = splitURL(keys["url"]); a.Base == "" {
@@ -84,7 +118,7 @@ func fromKeys(stamp, text string) (m post.Message, told bool, err error) {
 	}
 	at := keys["announced"]
 	if at == "" {
-		at = strings.Map(onlyTime, stamp)
+		at = stamp
 	}
 	if a.Time, err = post.ParseTimestamp(at); err != nil {
 		return m, true, err

@@ -20,6 +20,12 @@ func TestFromLog(t *testing.T) {
 		`["v02.post.d.a",{},"20261121042737.618 file: /d/a"]`,
 		`2026-11-21 04:27:37,618 [DEBUG] announced topic=v02.post.d path=/d/a sum=L,0f base=http://h/ announced=20261121000000.5 parts=1,3,1,0,0`://
 		`["v02.post.d",{"parts":"1,3,1,0,0","sum":"L,0f"},"20261121000000.5 http://h/ /d/a"]`,
+		`{"time":"2026-11-21T04:27:37.618Z","level":"INFO","msg":"announced","topic":"v02.post.d","path":"/d/a b","sum":"L,0f","base":"http://h/","announced":"20261121000000.5","parts":"1,3,1,0,0"}`://
+		`["v02.post.d",{"parts":"1,3,1,0,0","sum":"L,0f"},"20261121000000.5 http://h/ /d/a%20b"]`,
+		`{"time":"2026-11-21T05:27:37.618+01:00","level":"INFO","msg":"fetched","path":"/in/a","bytes":12,"url":"http://h/d/a","sum":"d,6f59"}`://
+		`["v02.post.d.a",{"parts":"1,12,1,0,0","sum":"d,6f59"},"20261121042737.618 http://h/ d/a"]`,
+		`{"time":"2026-11-21T04:27:37.618Z","level":"INFO","msg":"heartbeat"}`: "",
+		`2026-11-21 04:27:37,618 [INFO] file_log downloaded to: /in/a`:         "",
 		`2026-11-21 04:27:37,618 [INFO] heartbeat received=1`: "",
 		`2026-11-21 04:27:37,618 [INFO] fetched path=/in/a`:   "",
 		`something else`: "",
@@ -46,6 +52,26 @@ func TestFromDamagedLog(t *testing.T) {
 	} {
 		if m, told, err := FromLog(line); !told || err == nil {
 			t.Errorf("%s: %+v %v", line, m, told)
+		}
+	}
+}
+
+// Headers are written as Python prints them, in order, and read back as they were.
+func TestPythonDict(t *testing.T) {
+	h := map[string]any{"sum": "d,6f59", "it's": `a "b"`, "q": `it's`, "two": "'\"", "back": `C:\x`, "n": int64(3), "none": nil, "yes": true,
+		"bad": "a\nb\u2028\x1b", "bytes": []byte("raw")}
+	got := PythonDict(h)
+	want := `{'back': 'C:\\x', 'bad': 'a\nb\u2028\x1b', 'bytes': 'raw', "it's": 'a "b"', 'n': 3, 'none': None, 'q': "it's", 'sum': 'd,6f59', 'two': '\'"', 'yes': True}`
+	if got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+	back, err := pythonDict(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for k, v := range map[string]any{"bad": h["bad"], "back": h["back"], "two": h["two"], "n": "3", "yes": "True", "none": nil} {
+		if back[k] != v {
+			t.Errorf("%s: %q, not %q", k, back[k], v)
 		}
 	}
 }

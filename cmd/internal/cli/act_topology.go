@@ -88,7 +88,7 @@ func (s *session) withConfig(args []string, do func() error) error {
 	if len(s.paths) > 0 {
 		return usagef("too many arguments: %q", strings.Join(s.paths, " "))
 	}
-	s.log = newLog(s.Stderr, level(s.cfg.Values))
+	s.log = newLog(s.Stderr, level(s.cfg.Values), s.logFormat())
 	return do()
 }
 

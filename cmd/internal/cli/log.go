@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"log/slog"
@@ -9,8 +10,30 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"srpump/pump"
 	"srpump/pump/config"
 )
+
+// The forms of a log, which the option log_format names. autoFormat is the old one in the log of
+// what was started, and text elsewhere.
+const (
+	autoFormat = "auto"
+	oldFormat  = "v02"
+	textFormat = "text"
+	jsonFormat = "json"
+)
+
+// logFormat is the form of the log of this session.
+func (s *session) logFormat() string {
+	format := s.cfg.Values.String("log_format")
+	switch {
+	case format != autoFormat:
+		return format
+	case s.instance > 0:
+		return oldFormat
+	}
+	return textFormat
+}
 
 // levels are the words of the option loglevel.
 func level(v config.Values) slog.Level {
@@ -30,31 +53,84 @@ func level(v config.Values) slog.Level {
 	return slog.LevelInfo
 }
 
+// newLog makes the log of a command in a form of the option log_format. The forms for files say
+// what v02 says of each announcement; that for people leaves it to debug.
+func newLog(w io.Writer, l slog.Leveler, format string) *slog.Logger {
+	w = &maskingWriter{w: w}
+	if format != textFormat {
+		l = eachLevel{l}
+	}
+	if format == jsonFormat {
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: l, ReplaceAttr: jsonAttr}))
+	}
+	return slog.New(&lineHandler{w: w, mu: new(sync.Mutex), level: l, old: format == oldFormat})
+}
+
+// An eachLevel lets through each announcement where it lets through INFO.
+type eachLevel struct{ slog.Leveler }
+
+func (e eachLevel) Level() slog.Level {
+	if l := e.Leveler.Level(); l != slog.LevelInfo {
+		return l
+	}
+	return pump.LevelEach
+}
+
+// jsonAttr names levels as the lines do, and leaves out what is for the form of v02.
+func jsonAttr(_ []string, a slog.Attr) slog.Attr {
+	switch {
+	case a.Key == pump.OldLineKey, a.Key == "hint" && a.Value.String() == "":
+		return slog.Attr{}
+	case a.Key == slog.LevelKey:
+		l, _ := a.Value.Any().(slog.Level)
+		return slog.String(slog.LevelKey, levelName(l, true))
+	case a.Value.Kind() == slog.KindAny:
+		return slog.String(a.Key, a.Value.String())
+	}
+	return a
+}
+
+// A maskingWriter masks the passwords of URLs in whatever passes: errors of libraries quote them.
+type maskingWriter struct{ w io.Writer }
+
+func (m *maskingWriter) Write(line []byte) (int, error) {
+	if !bytes.Contains(line, []byte("://")) || !bytes.Contains(line, []byte("@")) {
+		return m.w.Write(line)
+	}
+	if _, err := io.WriteString(m.w, config.RedactText(string(line))); err != nil {
+		return 0, err
+	}
+	return len(line), nil
+}
+
 // A lineHandler writes "2026-11-21 04:27:37,618 [INFO] phrase key=value …", the line operators
 // have always read. Values that hold a blank or a control character are quoted, so that
-// no name can forge a line.
+// no name can forge a line. With old, an event v02 has a line for is said in the words of v02.
 type lineHandler struct {
 	w     io.Writer
 	mu    *sync.Mutex
 	level slog.Leveler
+	old   bool
 	attrs []byte // of WithAttrs, written already
 }
 
-func newLog(w io.Writer, l slog.Leveler) *slog.Logger {
-	return slog.New(&lineHandler{w: w, mu: new(sync.Mutex), level: l})
-}
-
+// Enabled reports whether a level is logged.
 func (h *lineHandler) Enabled(_ context.Context, l slog.Level) bool { return l >= h.level.Level() }
 
+// Handle writes one line.
 func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 	b := make([]byte, 0, 256)
 	b = r.Time.AppendFormat(b, "2006-01-02 15:04:05")
 	b = append(b, ',')
 	ms := r.Time.Nanosecond() / int(time.Millisecond)
 	b = append(b, byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10))
-	b = append(append(append(b, " ["...), levelName(r.Level)...), "] "...)
-	b = append(append(b, r.Message...), h.attrs...)
-	r.Attrs(func(a slog.Attr) bool { b = appendAttr(b, a); return true })
+	b = append(append(append(b, " ["...), levelName(r.Level, h.old)...), "] "...)
+	if text, there := oldText(r); h.old && there {
+		b = appendPrintable(b, text)
+	} else {
+		b = append(append(b, r.Message...), h.attrs...)
+		r.Attrs(func(a slog.Attr) bool { b = appendAttr(b, a); return true })
+	}
 	b = append(b, '\n')
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -62,6 +138,37 @@ func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 	return err
 }
 
+// oldText is what v02 says of the event, where it has a line for it.
+func oldText(r slog.Record) (text string, there bool) {
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == pump.OldLineKey {
+			if l, ok := a.Value.Any().(pump.OldLine); ok {
+				text, there = l.OldLine(), true
+			}
+		}
+		return !there
+	})
+	return text, there
+}
+
+// appendPrintable writes what would end the line, or move on a terminal, as escapes.
+func appendPrintable(b []byte, text string) []byte {
+	for i, r := range text {
+		size := utf8.RuneLen(r)
+		if r == utf8.RuneError {
+			_, size = utf8.DecodeRuneInString(text[i:])
+		}
+		if size > 1 && r != utf8.RuneError && strconv.IsPrint(r) || size == 1 && r >= ' ' && r < 0x7f {
+			b = append(b, text[i:i+size]...)
+			continue
+		}
+		quoted := strconv.AppendQuote(nil, text[i:i+size])
+		b = append(b, quoted[1:len(quoted)-1]...)
+	}
+	return b
+}
+
+// WithAttrs returns a handler that writes them in each line.
 func (h *lineHandler) WithAttrs(as []slog.Attr) slog.Handler {
 	c := *h
 	c.attrs = append([]byte(nil), h.attrs...)
@@ -74,14 +181,23 @@ func (h *lineHandler) WithAttrs(as []slog.Attr) slog.Handler {
 // WithGroup is not used by this program: keys are flat.
 func (h *lineHandler) WithGroup(string) slog.Handler { return h }
 
-func levelName(l slog.Level) string {
-	if l == slog.LevelWarn {
+// levelName is a level as v02 writes it. In its form each announcement is worth INFO.
+func levelName(l slog.Level, each bool) string {
+	switch {
+	case l == slog.LevelWarn:
 		return "WARNING"
+	case l == pump.LevelEach && each:
+		return slog.LevelInfo.String()
+	case l == pump.LevelEach:
+		return slog.LevelDebug.String()
 	}
 	return l.String()
 }
 
 func appendAttr(b []byte, a slog.Attr) []byte {
+	if a.Key == pump.OldLineKey || a.Equal(slog.Attr{}) {
+		return b
+	}
 	v := a.Value.Resolve().String()
 	if v == "" && a.Key == "hint" {
 		return b

@@ -94,7 +94,7 @@ func (s *session) act(ctx context.Context) int {
 	defer closeLog()
 	s.level = new(slog.LevelVar)
 	s.level.Set(level(s.cfg.Values))
-	s.log = newLog(w, s.level)
+	s.log = newLog(w, s.level, s.logFormat())
 	switch s.preset {
 	case config.Post:
 		err = s.post(ctx)

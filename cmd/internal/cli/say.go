@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"srpump/pump/broker"
+	"srpump/pump/config"
 )
 
 // A say is how a command speaks to the person who started it: an error, a
@@ -34,7 +35,7 @@ func (s say) fail(err error) {
 
 // line keeps what is said on one line: control characters could forge another.
 func (s say) line(kind, format string, args []any) {
-	fmt.Fprintf(s.w, "%s: %s%s\n", s.program, kind, oneLine(fmt.Sprintf(format, args...)))
+	fmt.Fprintf(s.w, "%s: %s%s\n", s.program, kind, config.RedactText(oneLine(fmt.Sprintf(format, args...))))
 }
 
 func oneLine(text string) string {

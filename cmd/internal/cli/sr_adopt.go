@@ -20,7 +20,7 @@ func adoptHost(ctx context.Context, h *hostRun) error {
 	var items []adopt.Item
 	var err error
 	if h.flags["go"] {
-		items, err = adopt.Apply(ctx, h.Env, newLog(h.Stderr, slog.LevelInfo), time.Now())
+		items, err = adopt.Apply(ctx, h.Env, newLog(h.Stderr, slog.LevelInfo, textFormat), time.Now())
 	} else {
 		items, err = adopt.Plan(h.Env)
 	}
