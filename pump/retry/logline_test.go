@@ -26,8 +26,8 @@ func TestFromLog(t *testing.T) {
 		`["v02.post.d.a",{"parts":"1,12,1,0,0","sum":"d,6f59"},"20261121042737.618 http://h/ d/a"]`,
 		`{"time":"2026-11-21T04:27:37.618Z","level":"INFO","msg":"heartbeat"}`: "",
 		`2026-11-21 04:27:37,618 [INFO] file_log downloaded to: /in/a`:         "",
-		`2026-11-21 04:27:37,618 [INFO] heartbeat received=1`: "",
-		`2026-11-21 04:27:37,618 [INFO] fetched path=/in/a`:   "",
+		`2026-11-21 04:27:37,618 [INFO] heartbeat received=1`:                  "",
+		`2026-11-21 04:27:37,618 [INFO] fetched path=/in/a`:                    "",
 		`something else`: "",
 	} {
 		m, told, err := FromLog(line)
