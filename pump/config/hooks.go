@@ -6,10 +6,34 @@ import (
 	"strings"
 )
 
-// doneAnyway knows the plugins that come with v02 and do what is done here
+// HookOptions are the options that name hooks, in the order of the manual.
+func HookOptions() []string {
+	var names []string
+	for _, o := range hookRows() {
+		if o.namesHooks() {
+			names = append(names, o.Name)
+		}
+	}
+	return names
+}
+
+// namesHooks tells the lists of hooks from the options about them. A line is one hook.
+func (o *Option) namesHooks() bool { return o.Section == SectionHook && o.Kind == KindList }
+
+// HookVariable reports whether ${name} in the line of a hook stands for something of each event, so that
+// it is left as it is when the line is read (sr_hooks(7), CMD).
+func HookVariable(name string) bool {
+	switch name {
+	case "event", "topic", "pubtime", "baseurl", "relpath", "new_dir", "new_file", "file", "url":
+		return true
+	}
+	return strings.HasPrefix(name, "header.")
+}
+
+// DoneAnyway knows the plugins that come with v02 and do what is done here
 // without any: logging, keeping house, reading listings, and finding the local
 // file of an announcement.
-func doneAnyway(hook string) bool {
+func DoneAnyway(hook string) bool {
 	switch strings.TrimSuffix(hook, ".py") {
 	case "file_log", "hb_cache", "hb_log", "hb_memory", "hb_police_queues", "hb_retry", "hb_sanity",
 		"html_page", "line_date", "line_mode", "log", "msg_2localfile", "msg_log", "msg_rawlog",
@@ -17,6 +41,32 @@ func doneAnyway(hook string) bool {
 		return true
 	}
 	return false
+}
+
+// hookAdvice says what takes the place of a plugin that is not run.
+func hookAdvice(hook string) string {
+	switch name := strings.TrimSuffix(hook, ".py"); {
+	case strings.HasPrefix(name, "poll_"):
+		return "name a program that lists with do_poll exec: or cmd:"
+	case strings.HasPrefix(name, "file_email"):
+		return "use on_file cmd: with a program that sends mail"
+	case strings.HasPrefix(name, "download_"), strings.HasPrefix(name, "accel_"):
+		return "use do_download cmd: with the program that fetches, such as cmd:curl -sfo ${file} ${url}"
+	case strings.HasPrefix(name, "destfn_"):
+		return "use destfn_script cmd: with a program that prints the name"
+	}
+	return "use exec: or cmd: with a program of your own, see sr_hooks(7)"
+}
+
+// isProgram reports whether a hook is a program, exec: or cmd:, perhaps for some schemes only.
+func isProgram(hook string) bool {
+	for _, prefix := range []string{"exec:", "cmd:"} {
+		if strings.HasPrefix(hook, prefix) {
+			return true
+		}
+	}
+	first, rest, two := strings.Cut(hook, " ")
+	return two && !strings.Contains(first, ":") && (strings.HasPrefix(rest, "exec:") || strings.HasPrefix(rest, "cmd:"))
 }
 
 // checkHooks refuses what would silently not be run: a hook may be what keeps
@@ -28,16 +78,12 @@ func (p *parser) checkHooks(o *Option, items []string) {
 		return
 	}
 	hook := items[0]
-	if doneAnyway(hook) {
+	if DoneAnyway(hook) || isProgram(hook) {
 		return
 	}
-	what := "no hooks are run in this release"
-	if strings.HasSuffix(hook, ".py") || !strings.Contains(hook, ":") {
-		what = "plugins in Python are not run"
-	}
 	p.report(Problem{Option: o.Name, Severity: Error, hook: true,
-		Text: fmt.Sprintf("option %q: cannot run %q: %s", o.Name, hook, what),
-		Hint: "take the line out, or go on without it with plugin_missing ignore"})
+		Text: fmt.Sprintf("option %q: cannot run %q: plugins in Python are not run", o.Name, hook),
+		Hint: hookAdvice(hook) + ", or go on without it with plugin_missing ignore"})
 }
 
 // settleHooks makes warnings of what plugin_missing ignores.

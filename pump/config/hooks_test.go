@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,7 +15,9 @@ func TestHooksAreNotDroppedInSilence(t *testing.T) {
 		"on_message filter.py":     "plugins in Python are not run",
 		"on_msg filter":            "plugins in Python are not run",
 		"plugin msg_rename_whatfn": "plugins in Python are not run",
-		"do_task exec:/bin/x -a":   "no hooks are run in this release",
+		"do_task exec:/bin/x -a":   "",
+		"do_send sftp cmd:put":     "",
+		"do_send sftp put.py":      "plugins in Python are not run",
 		"on_file file_log":         "",
 		"on_message msg_log.py":    "",
 		"on_message None":          "",
@@ -45,5 +48,16 @@ func TestNoneTakesHooksBack(t *testing.T) {
 	c, problems := h.load(config.Subscribe, "s")
 	if len(problems) != 1 || problems[0].Option != "on_file" || len(c.Values.List("on_message")) != 0 {
 		t.Errorf("problems are %v", problems)
+	}
+}
+
+// A line is one hook with its words, and what stands for something of each event is left to it.
+func TestHookLinesKeepTheirWords(t *testing.T) {
+	h := newHouse(t)
+	h.write("subscribe/s.conf", "on_file cmd:tell '${file} of ${PROGRAM}' ${header.source}", "on_file exec:b")
+	c := h.clean(config.Subscribe, "s")
+	want := []string{"cmd:tell '${file} of sr_subscribe' ${header.source}", "exec:b"}
+	if got := c.Values.List("on_file"); !slices.Equal(got, want) {
+		t.Errorf("hooks are %q", got)
 	}
 }

@@ -65,7 +65,7 @@ func (p *parser) feed(words []string) {
 func (p *parser) expandAll(o *Option, words []string) []string {
 	out := make([]string, len(words))
 	for i, w := range words {
-		value, unset := p.expand(w, o.Late)
+		value, unset := p.expand(w, o.lateName())
 		if unset != "" && o.Kind != KindRule {
 			p.warn(o.Name, fmt.Sprintf("option %q: ${%s} is not set and stays as it is", o.Name, unset), "")
 		}
@@ -107,7 +107,7 @@ func (p *parser) assignParsed(o *Option, value parsed) {
 // extend adds to a list; "none" empties it.
 func (p *parser) extend(o *Option, value parsed) {
 	items := value.value.([]string)
-	if o.Section == SectionHook {
+	if o.namesHooks() {
 		p.checkHooks(o, items)
 	}
 	if p.fromCommandLine {
@@ -156,7 +156,7 @@ func (p *parser) feedUnknown(name string, words []string) {
 		p.report(Problem{Option: name, Text: text, Hint: "it is kept for hooks as SR_OPT_" + name, Severity: Warning, unknown: true})
 	}
 	for i, w := range words {
-		words[i], _ = p.expand(w, false)
+		words[i], _ = p.expand(w, nil)
 	}
 	value := strings.Join(words, " ")
 	if len(words) == 0 {

@@ -11,6 +11,8 @@ func hookRows() []Option {
 		{Name: "do_put", For: Sender, Help: "delivers files to a kind of URL"},
 		{Name: "do_send", For: Sender, Help: "delivers files to a kind of URL"},
 		{Name: "do_task", For: fetchers, Help: "takes the place of fetching or delivering"},
+		{Name: "hook_timeout", Kind: KindDuration, Arg: "duration", Default: "5m", For: pumps | Audit,
+			Help: "how long a hook may take for one event before it is ended; none is for ever"},
 		{Name: "on_data", For: fetchers, Help: "changes the bytes of a file on their way"},
 		{Name: "on_file", For: fetchers, Help: "sees each file that is complete"},
 		{Name: "on_heartbeat", Aliases: []string{"on_hb"}, For: pumps | Audit, Help: "is called at each heartbeat"},
@@ -26,8 +28,10 @@ func hookRows() []Option {
 		{Name: "plugin", For: pumps | Audit, Help: "takes part wherever it wants"},
 	}
 	for i := range rows {
-		rows[i].Kind, rows[i].Arg, rows[i].Multi = KindList, "hook", true
-		rows[i].Section, rows[i].NoEffect = SectionHook, true
+		rows[i].Section = SectionHook
+		if rows[i].Kind == 0 {
+			rows[i].Kind, rows[i].Arg, rows[i].Multi = KindList, "hook", true
+		}
 	}
 	return append(rows, Option{
 		Name: "plugin_missing", Kind: KindChoice, Arg: "error|ignore", Default: "error",

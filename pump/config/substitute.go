@@ -8,10 +8,10 @@ import (
 // expand replaces ${name} by, in this order: HOSTNAME, PROGRAM, CONFIG,
 // BROKER_USER and RANDID; the value of an option (the first of a list); a
 // variable of the environment or of "declare env". What is not set stays as
-// it is, and so do, when late is true, the names known only when a file is
-// placed. A replacement is not looked at again. unset names the first ${...}
+// it is, and so do the names late knows, where there is such: those known only when a
+// file is placed, or a hook run. A replacement is not looked at again. unset names the first ${...}
 // that stayed although it should not have.
-func (p *parser) expand(word string, late bool) (out, unset string) {
+func (p *parser) expand(word string, late func(string) bool) (out, unset string) {
 	if !strings.Contains(word, "${") {
 		return word, ""
 	}
@@ -29,7 +29,7 @@ func (p *parser) expand(word string, late bool) (out, unset string) {
 		b.WriteString(word[:start])
 		name := word[start+2 : end]
 		value, ok := "", false
-		if isLate := late && isLateName(name); !isLate {
+		if isLate := late != nil && late(name); !isLate {
 			if value, ok = p.variable(name); !ok && unset == "" {
 				unset = name
 			}
@@ -98,6 +98,17 @@ func (p *parser) brokerUser() string {
 		}
 	}
 	return ""
+}
+
+// lateName knows the names that the words of an option keep as they are, if there are such.
+func (o *Option) lateName() func(string) bool {
+	switch {
+	case o.namesHooks():
+		return HookVariable
+	case o.Late:
+		return isLateName
+	}
+	return nil
 }
 
 // isLateName knows what placement replaces: base directories, dates with or

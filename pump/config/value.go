@@ -215,6 +215,10 @@ func (o *Option) parseList(words []string) (parsed, error) {
 	}
 	p := parsed{text: strings.Join(words, " ")}
 	items := []string{}
+	if o.namesHooks() && len(words) > 0 && !strings.EqualFold(p.text, "none") {
+		p.value = []string{p.text}
+		return p, nil
+	}
 	if len(words) > 1 || !strings.EqualFold(words[0], "none") {
 		for _, w := range words {
 			items = append(items, strings.FieldsFunc(w, func(r rune) bool { return strings.ContainsRune(o.Sep, r) })...)

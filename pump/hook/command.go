@@ -1,0 +1,181 @@
+package hook
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"srpump/pump/config"
+)
+
+// commandsAtOnce is how many programs of one cmd: line run at a time.
+const commandsAtOnce = 16
+
+// A command is a cmd: hook: one program for each event, which ends with 0 for true, 1 for false.
+type command struct {
+	program Program
+	timeout time.Duration
+	options []string // of the environment
+	room    chan struct{}
+}
+
+func newCommand(words []string, env Env) (Hook, error) {
+	if strings.Contains(words[0], "${") {
+		return nil, errors.New("an event does not choose the command that is run")
+	}
+	if err := runnable(words[0], env.Dir); err != nil {
+		return nil, err
+	}
+	c := &command{program: Program{Args: words, Dir: env.Dir, Name: env.Option, Log: env.Log},
+		timeout: env.Values.Duration("hook_timeout"), room: make(chan struct{}, commandsAtOnce)}
+	for name, values := range env.Unknown {
+		c.options = append(c.options, "SR_OPT_"+variableName(name)+"="+strings.Join(values, "\n"))
+	}
+	return c, nil
+}
+
+// runnable tells a command that cannot be run before anything depends on it.
+func runnable(name, dir string) error {
+	if strings.Contains(name, "/") && !filepath.IsAbs(name) {
+		name = filepath.Join(dir, name)
+	}
+	_, err := exec.LookPath(name)
+	return plain(err)
+}
+
+// Run runs the program for one event.
+func (c *command) Run(ctx context.Context, e *Event) (bool, error) {
+	select {
+	case c.room <- struct{}{}:
+		defer func() { <-c.room }()
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
+	if c.timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("%w: %s", errHung, c.timeout))
+		defer cancel()
+	}
+	p := c.program
+	p.Args, p.Env = fill(p.Args, e), append(environment(e), c.options...)
+	var out limited
+	err := p.once(ctx, e.Text, &out)
+	if ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	var exit *exec.ExitError
+	switch {
+	case errors.Is(err, exec.ErrWaitDelay): // it goes on in the background, as it may
+		return true, nil
+	case err == nil && out.over:
+		return false, fmt.Errorf("%w: more than %d bytes", ErrAnswer, MaxLine)
+	case err == nil:
+		c.takeText(e, out.String())
+		return true, nil
+	case errors.As(err, &exit) && exit.ExitCode() == 1:
+		return false, nil
+	}
+	return false, fmt.Errorf("cannot run %q: %w", p.Args[0], plain(err))
+}
+
+// takeText is what a hook that is given a text, or asked for a name, printed.
+func (c *command) takeText(e *Event, out string) {
+	switch e.Point {
+	case OnLine, OnHTMLPage:
+		e.Text = out
+	case DestFn:
+		if name := strings.TrimRight(out, "\r\n"); name != "" {
+			e.File = name
+		}
+	}
+}
+
+// once runs the program to its end, and with ctx ends it and all it started.
+func (p Program) once(ctx context.Context, in string, out *limited) error {
+	cmd := p.command()
+	said := newSayings(p)
+	defer said.close()
+	if in != "" {
+		cmd.Stdin = strings.NewReader(in)
+	}
+	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, said, closeTime
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	forget := context.AfterFunc(ctx, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	defer forget()
+	return cmd.Wait()
+}
+
+// Close has nothing to end: nothing outlives its event.
+func (c *command) Close() error { return nil }
+
+// limited keeps what a program prints, up to MaxLine bytes.
+type limited struct {
+	bytes.Buffer
+	over bool
+}
+
+func (l *limited) Write(p []byte) (int, error) {
+	n := min(len(p), MaxLine-l.Len())
+	l.over = l.over || n < len(p)
+	l.Buffer.Write(p[:n])
+	return len(p), nil
+}
+
+// fill replaces ${name} within the words of a template; what a value holds is not looked at again.
+func fill(words []string, e *Event) []string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = fillWord(w, e)
+	}
+	return out
+}
+
+func fillWord(word string, e *Event) string {
+	var b strings.Builder
+	for {
+		before, rest, open := strings.Cut(word, "${")
+		name, after, closed := strings.Cut(rest, "}")
+		if !open || !closed {
+			b.WriteString(word)
+			return b.String()
+		}
+		b.WriteString(before)
+		if value, ok := variable(e, name); ok {
+			b.WriteString(value)
+		} else {
+			b.WriteString("${" + name + "}")
+		}
+		word = after
+	}
+}
+
+// variable is the value of a name of a template (sr_hooks(7), CMD).
+func variable(e *Event, name string) (string, bool) {
+	if header, ok := strings.CutPrefix(name, "header."); ok {
+		if e.Announcement == nil {
+			return "", true
+		}
+		return fmt.Sprint(orEmpty(allHeaders(e.Announcement)[header])), true
+	}
+	if !config.HookVariable(name) {
+		return "", false
+	}
+	r := show(e, nil)
+	return map[string]string{"event": r.Event, "topic": r.Topic, "pubtime": r.PubTime, "baseurl": r.BaseURL, "relpath": r.RelPath,
+		"new_dir": r.NewDir, "new_file": r.NewFile, "file": r.File, "url": r.URL}[name], true
+}
+
+func orEmpty(v any) any {
+	if v == nil {
+		return ""
+	}
+	return v
+}

@@ -1,0 +1,132 @@
+package hook
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"srpump/pump/config"
+)
+
+// A Maker makes one hook of those that are built in.
+type Maker func(Env) (Hook, error)
+
+// An Env is what a hook may look at of the configuration it stands in.
+type Env struct {
+	Option  string // where it was named, such as on_message
+	Name    string // by which it was named
+	Values  config.Values
+	Unknown map[string][]string // options that are for hooks alone
+	State   string              // directory of what is kept between runs; it may be missing
+	Dir     string              // working directory
+	Log     *slog.Logger
+	Now     func() time.Time
+}
+
+// errUnknown is a name no hook has.
+var errUnknown = errors.New("there is no hook of that name")
+
+// New makes the hooks of a configuration. Nothing is started before it has something to do. What
+// cannot be run is an error for each line, or with plugin_missing ignore left out with a warning.
+func New(c *config.Config, builtins map[string]Maker, env Env) (*Set, error) {
+	s := &Set{chains: make(map[string]*Chain)}
+	env.Values, env.Unknown = c.Values, c.Unknown
+	var errs []error
+	for _, point := range config.HookOptions() {
+		for _, line := range c.Values.List(point) {
+			h, err := s.hook(line, point, builtins, env)
+			switch {
+			case errors.Is(err, errUnknown) && (config.DoneAnyway(line) || c.Values.String("plugin_missing") == "ignore"):
+			case err != nil && c.Values.String("plugin_missing") == "ignore":
+				env.Log.Warn("hook left out", "option", point, "hook", line, "error", err)
+			case err != nil:
+				errs = append(errs, &LineError{Option: point, Err: fmt.Errorf("option %q: cannot run %.80q: %w", point, line, err)})
+			case h != nil:
+				s.add(point, line, h)
+			}
+		}
+	}
+	if len(s.all) == 0 {
+		return nil, errors.Join(errs...)
+	}
+	return s, errors.Join(errs...)
+}
+
+// A LineError is what is wrong with one line that names a hook.
+type LineError struct {
+	Option string
+	Err    error
+}
+
+func (e *LineError) Error() string { return e.Err.Error() }
+func (e *LineError) Unwrap() error { return e.Err }
+
+// hook makes the hook of one line.
+func (s *Set) hook(line, point string, builtins map[string]Maker, env Env) (Hook, error) {
+	env.Option = point
+	if kind, command, ok := Command(line); ok {
+		words, err := splitWords(command)
+		if err != nil {
+			return nil, err
+		}
+		if point == Plugin && kind == "cmd" {
+			return nil, errors.New("a plugin is asked at every point, so it is an exec:")
+		}
+		if kind == "exec" {
+			return newCoprocess(words, env)
+		}
+		return newCommand(words, env)
+	}
+	env.Name = strings.TrimSuffix(line, ".py")
+	if make := builtins[env.Name]; make != nil {
+		return make(env)
+	}
+	return nil, errUnknown
+}
+
+// Command takes the line of a hook apart that is a program: exec or cmd, and what is to be run. Words
+// before it (the schemes of do_download and its like) are not part of either.
+func Command(line string) (kind, command string, ok bool) {
+	_, line = Schemes(line)
+	for _, kind := range []string{"exec", "cmd"} {
+		if command, ok = strings.CutPrefix(line, kind+":"); ok {
+			return kind, command, true
+		}
+	}
+	return "", "", false
+}
+
+// Schemes are the kinds of URL a line is for: its first word, cut at commas, where the program is the
+// second. Without them it is for all nothing here knows.
+func Schemes(line string) (schemes []string, rest string) {
+	first, rest, two := strings.Cut(line, " ")
+	if !two || strings.Contains(first, ":") || !strings.HasPrefix(rest, "exec:") && !strings.HasPrefix(rest, "cmd:") {
+		return nil, line
+	}
+	return strings.Split(strings.ToLower(first), ","), rest
+}
+
+// add puts a hook at its point; one of the option plugin at every point an event comes by.
+func (s *Set) add(point, line string, h Hook) {
+	s.all = append(s.all, h)
+	points := []string{point}
+	if point == Plugin {
+		points = everyPoint()
+	}
+	for _, p := range points {
+		if s.chains[p] == nil {
+			s.chains[p] = &Chain{point: p}
+		}
+		if schemes, _ := Schemes(line); schemes != nil {
+			h = forSchemes{h, schemes}
+		}
+		s.chains[p].hooks = append(s.chains[p].hooks, link{h, line})
+	}
+}
+
+// everyPoint are those at which a plugin is asked.
+func everyPoint() []string {
+	return []string{OnStart, OnStop, OnHeartbeat, OnMessage, OnData, OnPart, OnFile, OnPost, OnReport, OnWatch, OnLine, OnHTMLPage}
+}
