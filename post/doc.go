@@ -9,8 +9,8 @@
 //	Report        what became of an announcement at one consumer
 //	Retrieval     where to fetch it and what it wants to be called
 //
-// The wire format is in v02.go: decoded leniently, for the living peers differ,
-// and encoded strictly, so that all of them understand it.
+// The wire formats are in v02.go and v03*.go: decoded leniently, for the living peers
+// differ, and encoded strictly, so that all of them understand it.
 package post
 
 import "srpump/partition"
@@ -26,11 +26,19 @@ type Announcement struct {
 	Block partition.Block // Method is 0 when the header "parts" is missing
 	// Report makes it a report of what became of the file; nil in announcements of files.
 	Report *Report
+	// Content is the file itself, where a v03 announcement carries it; nil where it does not.
+	Content *Content
 	// Exchange is what it came through, set by who wants it remembered; it is not part of
 	// the message.
 	Exchange string
 
 	Headers map[string]any
+}
+
+// A Content is the bytes of a small file, carried with its announcement. v02 has no place for it.
+type Content struct {
+	Data   []byte
+	Binary bool // carried in base64, text or not
 }
 
 // Header returns the header called name when it is text, else "".

@@ -28,6 +28,7 @@ const (
 	HeaderOldname     = "oldname"
 	HeaderNewname     = "newname"
 	HeaderLink        = "link"
+	HeaderHlink       = "hlink" // the name it is a hard link to
 	HeaderMtime       = "mtime"
 	HeaderAtime       = "atime"
 	HeaderMode        = "mode"
@@ -43,7 +44,7 @@ func (a *Announcement) wireHeaders() (map[string]any, []string, error) {
 	var dropped []string
 	for k, v := range a.Headers {
 		switch {
-		case private(k):
+		case private(k) || isJSON(v):
 		case len(k) <= maxName && len(text(v)) <= MaxHeader:
 			out[k] = v
 		case k == HeaderLink:
@@ -54,6 +55,11 @@ func (a *Announcement) wireHeaders() (map[string]any, []string, error) {
 	}
 	slices.Sort(dropped)
 	return out, dropped, nil
+}
+
+func isJSON(v any) bool {
+	_, ok := v.(JSON)
+	return ok
 }
 
 // private headers are those of other wire formats and of a retry file, and those a broker takes

@@ -18,7 +18,8 @@ type Report struct {
 	Elapsed time.Duration // from its receipt; microseconds on the wire
 }
 
-// ReportPrefix begins the topic of every report.
+// ReportPrefix begins the topic of every report on an announcement whose topic says nothing of
+// its version.
 const ReportPrefix = "v02.report"
 
 // reportFields is how many fields of a first line are the report.
@@ -33,7 +34,8 @@ func IsReportTopic(topic string) bool {
 }
 
 // ReportTopic is the topic under which an announcement of this topic is reported: its second
-// word, or its first word post, becomes report; one without it gets the prefix in front.
+// word, or its first word post, becomes report; one without it gets the prefix in front, in
+// v03 after the version, where living peers have no such word.
 func ReportTopic(topic string) string {
 	words := strings.Split(topic, ".")
 	for i := 1; i < len(words); i++ {
@@ -42,13 +44,16 @@ func ReportTopic(topic string) string {
 			return cleanTopic(strings.Join(words, "."))
 		}
 	}
+	if IsV03(topic) {
+		return cleanTopic(prefixV03 + ".report." + strings.Join(words[1:], "."))
+	}
 	return cleanTopic(ReportPrefix + "." + topic)
 }
 
 // Reported is the report r about a, with the text message, which is cut to what a header holds.
 func (a *Announcement) Reported(r Report, message string) *Announcement {
 	out := a.Clone()
-	out.Report, out.Topic = &r, ReportTopic(a.Topic)
+	out.Report, out.Topic, out.Content = &r, ReportTopic(a.Topic), nil
 	out.SetHeader(HeaderMessage, cutHeader(message))
 	return out
 }

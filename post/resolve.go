@@ -57,13 +57,19 @@ func (a *Announcement) Retrieval(mode BaseMode) (Retrieval, error) {
 
 // locate finds the URL and the destination before rename.
 func (a *Announcement) locate(mode BaseMode) (Retrieval, error) {
-	s, rel := a.Base, a.Path
+	s, rel, retrieve := a.Base, a.Path, a.Header(HeaderRetrievePath)
 	if rest, ok := strings.CutPrefix(s, "file:"); ok {
+		if retrieve != "" {
+			return Retrieval{Local: localPath(rest, retrieve), Path: rel}, nil
+		}
 		return Retrieval{Local: localPath(rest, rel), Path: rel}, nil
 	}
 	u, err := url.Parse(escapePath(s))
 	if err != nil || u.Scheme == "" || u.Host == "" {
 		return Retrieval{}, fmt.Errorf("%w: srcpath %.80q is no URL", ErrMalformed, s)
+	}
+	if retrieve != "" {
+		return Retrieval{URL: joinRetrieval(s, retrieve), Path: rel}, nil
 	}
 	joined := Retrieval{URL: joinURL(s, rel), Path: rel}
 	if strings.HasSuffix(s, "/") || u.Path == "" || mode == BasePrefix {
@@ -92,6 +98,12 @@ func localPath(base, rel string) string {
 func joinURL(s, rel string) string {
 	u := url.URL{Path: strings.TrimLeft(rel, "/")}
 	return strings.TrimRight(escapePath(s), "/") + "/" + strings.TrimPrefix(u.EscapedPath(), "./")
+}
+
+// joinRetrieval joins the prefix s and a retrievePath, which may hold a query and is escaped as its
+// sender wants it.
+func joinRetrieval(s, retrieve string) string {
+	return strings.TrimRight(escapePath(s), "/") + "/" + escapePath(strings.TrimLeft(retrieve, "/"))
 }
 
 // baseName is the file name a URL or path ends in, decoded where that leaves a

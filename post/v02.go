@@ -10,7 +10,7 @@ import (
 	"srpump/partition"
 )
 
-// ErrMalformed is what every error of DecodeV02 wraps: the message can never be
+// ErrMalformed is what every error of decoding wraps: the message can never be
 // understood, and must not be tried again.
 var ErrMalformed = errors.New("malformed announcement")
 
@@ -20,14 +20,15 @@ const maxLine = 32 << 10
 // A Message is an announcement on the wire: what a broker is given. All of its own
 // headers are text (AMQP long strings); unknown ones keep their type.
 type Message struct {
-	Topic   string
-	Headers map[string]any
-	Body    []byte
+	Topic       string
+	Headers     map[string]any
+	Body        []byte
+	ContentType string
 	// Dropped names headers that had no room (see MaxHeader).
 	Dropped []string
 }
 
-// ContentType and ContentEncoding are the properties of a v02 message.
+// ContentType and ContentEncoding are the properties of a v02 message; the encoding is that of v03 as well.
 const (
 	ContentType     = "text/plain"
 	ContentEncoding = "utf-8"
@@ -124,11 +125,14 @@ func EncodeV02(a *Announcement) (Message, error) {
 	if exact != "" {
 		headers[HeaderExactPath] = exact
 	}
+	if a.joinsRetrieval() {
+		delete(headers, HeaderRetrievePath)
+	}
 	headers[HeaderSum] = a.wireSum()
 	if a.HasBlock() {
 		headers[HeaderParts] = a.Block.String()
 	}
-	return Message{Topic: a.Topic, Headers: headers, Body: a.line(), Dropped: dropped}, nil
+	return Message{Topic: a.Topic, Headers: headers, Body: a.line(), ContentType: ContentType, Dropped: dropped}, nil
 }
 
 // wireSum is never empty: a peer throws without it.
@@ -141,6 +145,9 @@ func (a *Announcement) wireSum() string {
 
 func (a *Announcement) line() []byte {
 	stamp, base, rel := a.Time.String(), escapePath(a.Base), escapePath(a.Path)
+	if a.joinsRetrieval() {
+		base = joinRetrieval(a.Base, a.Header(HeaderRetrievePath))
+	}
 	b := make([]byte, 0, len(stamp)+len(base)+len(rel)+4)
 	b = append(append(b, stamp...), ' ')
 	b = append(append(b, base...), ' ')
@@ -149,4 +156,11 @@ func (a *Announcement) line() []byte {
 		b = append(append(b, a.Report.String()...), ' ')
 	}
 	return append(b, '\n')
+}
+
+// joinsRetrieval reports whether a retrievePath is written as a srcpath that is the complete URL; one that
+// ends with a slash cannot be.
+func (a *Announcement) joinsRetrieval() bool {
+	p := a.Header(HeaderRetrievePath)
+	return p != "" && !strings.HasSuffix(p, "/") && !strings.HasPrefix(a.Base, LocalBase)
 }

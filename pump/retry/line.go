@@ -28,6 +28,7 @@ const (
 	headerWhy       = "_retry_why"
 	headerClass     = "_retry_class"
 	headerExchange  = "_retry_exchange" // it came through, where that was said
+	headerContent   = "_retry_content"  // of v03, its encoding, a comma and the bytes in base64
 	headerTypes     = "_retry_types"    // values that are no text (value.go)
 )
 
@@ -116,6 +117,9 @@ func wire(a *post.Announcement) (post.Message, error) {
 	if a.Exchange != "" {
 		m.Headers[headerExchange] = a.Exchange
 	}
+	if a.Content != nil {
+		m.Headers[headerContent] = packContent(a.Content)
+	}
 	return m, nil
 }
 
@@ -145,9 +149,10 @@ func decodeLine(b []byte) (a *post.Announcement, s state, done bool, err error) 
 	done = headers[headerTag] == tagDone
 	s = readState(headers)
 	exchange, _ := headers[headerExchange].(string)
+	content := unpackContent(headers)
 	maps.DeleteFunc(headers, func(k string, _ any) bool { return strings.HasPrefix(k, "_retry_") })
 	if a, err = post.DecodeV02(topic, headers, []byte(notice)); err == nil {
-		a.Exchange = exchange
+		a.Exchange, a.Content = exchange, content
 	}
 	return a, s, done, err
 }

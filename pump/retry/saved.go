@@ -65,8 +65,13 @@ func DecodeSaved(line []byte) (m post.Message, exchange string, err error) {
 		return m, "", err
 	}
 	exchange = a.Exchange
+	if post.IsV03(a.Topic) {
+		m, err = post.EncodeV03(a)
+		return m, exchange, err
+	}
 	m, err = wire(a)
 	delete(m.Headers, headerExchange)
+	delete(m.Headers, headerContent)
 	return m, exchange, err
 }
 
@@ -85,6 +90,7 @@ func decodeFour(parts []json.RawMessage) (*post.Announcement, error) {
 		topic = topicOf(a.Path)
 	}
 	exchange, _ := headers[headerExchange].(string)
+	content := unpackContent(headers)
 	bare := post.Announcement{Time: a.Time, Base: a.Base, Path: a.Path}
 	m, err := post.EncodeV02(&bare)
 	if err != nil {
@@ -95,7 +101,7 @@ func decodeFour(parts []json.RawMessage) (*post.Announcement, error) {
 		headers[post.HeaderExactPath] = exact
 	}
 	if a, err = post.DecodeV02(topic, headers, m.Body); err == nil {
-		a.Exchange = exchange
+		a.Exchange, a.Content = exchange, content
 	}
 	return a, err
 }

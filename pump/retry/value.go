@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"srpump/post"
 )
 
 // Headers may hold any AMQP type, JSON has few. Values that are no text stand in the line
@@ -55,6 +57,8 @@ func tag(v any) any {
 		return one("text", base64.StdEncoding.EncodeToString([]byte(x)))
 	case []byte:
 		return one("bytes", base64.StdEncoding.EncodeToString(x))
+	case post.JSON:
+		return one("json", string(x))
 	case time.Time:
 		return one("time", x.Format(time.RFC3339Nano))
 	case []any:
@@ -131,6 +135,8 @@ func untagText(name, s string) (any, error) {
 		return string(b), err
 	case "bytes":
 		return base64.StdEncoding.DecodeString(s)
+	case "json":
+		return post.JSON(s), nil
 	case "time":
 		return time.Parse(time.RFC3339Nano, s)
 	case "float32":
