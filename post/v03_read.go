@@ -332,6 +332,9 @@ func (r *reader03) finish() (err error) {
 	}
 	r.names()
 	for _, name := range [...]string{HeaderMtime, HeaderAtime} {
+		if _, there := a.Headers[name]; !there {
+			continue
+		}
 		t, bad := ParseTimestamp(a.Header(name))
 		if bad != nil {
 			delete(a.Headers, name)
@@ -342,8 +345,10 @@ func (r *reader03) finish() (err error) {
 	if !a.HasBlock() && r.size >= 0 {
 		a.Block = partition.WholeFile(r.size)
 	}
-	if b, bad := partition.Parse(r.parts); !a.HasBlock() && bad == nil {
-		a.Block = b
+	if !a.HasBlock() && r.parts != "" {
+		if b, bad := partition.Parse(r.parts); bad == nil {
+			a.Block = b
+		}
 	}
 	r.fingerprint()
 	return nil

@@ -52,7 +52,7 @@ const publishWindow = 2000
 // starts publishing.
 func newAnnouncer(ctx context.Context, conn broker.Conn, r route, c *config.Config, h *Host, n *Counters) (*announcer, error) {
 	a := &announcer{route: r, log: h.Log, counters: n, refusals: make(map[*refusal]struct{}), proto: broker.Publishing{
-		ContentType: post.ContentType, ContentEncoding: post.ContentEncoding, Transient: !c.Values.Bool("persistent"),
+		ContentEncoding: post.ContentEncoding, Transient: !c.Values.Bool("persistent"),
 		Mandatory: c.Values.String("restore_to_queue") != "",
 	}}
 	if ttl := c.Values.Duration("message_ttl"); ttl > 0 && c.Preset&(config.Post|config.Watch|config.Poll) != 0 {
@@ -93,7 +93,7 @@ func declareExchange(ctx context.Context, conn broker.Conn, exchange string, log
 // broker.ErrClosed when close came first. It fails, without calling done, when a cannot be
 // encoded or ctx ends.
 func (n *announcer) send(ctx context.Context, a *post.Announcement, done func(error)) error {
-	m, err := post.EncodeV02(a)
+	m, err := post.Encode(a)
 	if err != nil {
 		return err
 	}
@@ -101,7 +101,7 @@ func (n *announcer) send(ctx context.Context, a *post.Announcement, done func(er
 		n.log.Warn("headers left out", "path", a.Path, "headers", m.Dropped, "limit", post.MaxHeader)
 	}
 	p := n.proto
-	p.Exchange, p.Key, p.Headers, p.Body = n.route.of(a), m.Topic, m.Headers, m.Body
+	p.Exchange, p.Key, p.Headers, p.Body, p.ContentType = n.route.of(a), m.Topic, m.Headers, m.Body, m.ContentType
 	n.open.Add(1)
 	err = n.publish(ctx, p, time.Second, func(err error) {
 		if err == nil {

@@ -132,7 +132,7 @@ func (f *Flow) mayFetch(raw string) error {
 
 // add adds what would be published.
 func (e *Explanation) add(exchange string, a *post.Announcement) {
-	m, err := post.EncodeV02(a)
+	m, err := post.Encode(a)
 	if err != nil {
 		e.Refused = err
 		return

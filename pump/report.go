@@ -147,10 +147,10 @@ func declareQuietly(ctx context.Context, conn broker.Conn, exchange string) erro
 }
 
 func (r *reporter) publish(pub broker.Publisher, a *post.Announcement) {
-	m, err := post.EncodeV02(a)
+	m, err := post.Encode(a)
 	if err == nil && !r.paused() {
 		err = pub.Publish(r.life, broker.Publishing{Exchange: r.exchange, Key: m.Topic, Headers: m.Headers, Body: m.Body,
-			ContentType: post.ContentType, ContentEncoding: post.ContentEncoding}, r.published)
+			ContentType: m.ContentType, ContentEncoding: post.ContentEncoding}, r.published)
 	}
 	if err != nil {
 		r.published(err)

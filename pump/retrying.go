@@ -101,7 +101,7 @@ func (f *Flow) giveUp(j *job, err error) {
 	f.Counters.GivenUp.Add(1)
 	f.report(j, codeGivenUp, "Unable to process")
 	f.host.Log.Error("given up", "path", j.a.Path, "topic", j.a.Topic, "error", err, "file", f.DeadLetters())
-	m, encErr := post.EncodeV02(j.a)
+	m, encErr := post.Encode(j.a)
 	if encErr != nil {
 		m = post.Message{Topic: j.a.Topic, Headers: j.a.Headers, Body: []byte(j.a.Text())}
 	}
