@@ -171,8 +171,14 @@ func (f *Flow) retryLoop(ctx context.Context) {
 			pause = every
 			tick.Reset(every)
 		}
+		f.retries.Obey(f.obeyed)
 		f.retryDue(ctx, f.host.Now())
 	}
+}
+
+// obeyed says what somebody had done with what waits and what was given up.
+func (f *Flow) obeyed(o retry.Order, out retry.Outcome) {
+	f.host.Log.Info("retry queue changed", "order", o.Do, "patterns", o.Patterns, "waiting", out.Waiting, "dead", out.Dead, "left", out.Left, "error", out.Error)
 }
 
 // retryDue takes in what is due at a time. What another host is to do is left alone.

@@ -114,6 +114,10 @@ func argumentWords(p config.Preset, before []string, env config.Env) (out []stri
 			out = append(out, a.name)
 		}
 		return out
+	case "retry":
+		if last := before[len(before)-1]; last == given {
+			return retryVerbs()
+		}
 	case "add":
 		return (&session{preset: p}).exampleNames()
 	}

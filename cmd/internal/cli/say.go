@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"srpump/pump/broker"
@@ -40,7 +41,7 @@ func (s say) line(kind, format string, args []any) {
 
 func oneLine(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if !strconv.IsPrint(r) {
 			return '?'
 		}
 		return r
