@@ -51,7 +51,7 @@ func v02(now time.Time) map[string]string {
 		".config/sarra/sarra/x.conf":               "on_message filter.py\n",
 		stateDir + "sr_winnow.w.u.qname":           "q_u.sr_winnow.w",
 		stateDir + "recent_files_001.cache":        fmt.Sprintf("d,aa %d.5 a/f%%201 1,12,1,0,0\nd,old %d.0 a/f2 1,12,1,0,0\nbroken\n", now.Unix()-60, now.Unix()-5000),
-		stateDir + "recent_files_002.cache":        "d,cc " + now.Add(-time.Minute).UTC().Format("20060102150405") + ".12 a/f3 1,12,1,0,0\n",
+		stateDir + "recent_files_002.cache":        "d,cc " + now.Add(-time.Minute).UTC().Format("20060102150405") + ".12 a/f 3%20 1,12,1,0,0\n",
 		retryDir + "sr_subscribe_s_01.retry":       line("one", "") + line("two", ""),
 		retryDir + "sr_subscribe_s_01.retry.state": line("one", `"_retry_tag_": "done", `),
 		retryDir + "sr_subscribe_s_01.retry.bak":   line("four", ""),
@@ -109,8 +109,8 @@ func TestApply(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	for path, want := range map[string]winnow.Verdict{"a/f 1": winnow.Duplicate, "a/f2": winnow.Fresh, "a/f3": winnow.Duplicate} {
-		sum := map[string]string{"a/f 1": "d,aa", "a/f2": "d,old", "a/f3": "d,cc"}[path]
+	for path, want := range map[string]winnow.Verdict{"a/f 1": winnow.Duplicate, "a/f2": winnow.Fresh, "a/f 3%20": winnow.Duplicate} {
+		sum := map[string]string{"a/f 1": "d,aa", "a/f2": "d,old", "a/f 3%20": "d,cc"}[path]
 		f, _ := post.ParseSum(sum)
 		if v, _ := c.Offer(&post.Announcement{Time: post.At(now), Path: path, Sum: f, Block: partition.WholeFile(12)}); v != want {
 			t.Errorf("%s is %s, want %s", path, v, want)

@@ -53,6 +53,11 @@ func (i Item) take(log *slog.Logger, now time.Time) error {
 	if pid, found := daemon.Stranger(i.cfg.State()); found {
 		return fmt.Errorf("process %d is running", pid)
 	}
+	return i.takeHeld(log, now)
+}
+
+// takeHeld is take for who holds the lock of the state directory.
+func (i Item) takeHeld(log *slog.Logger, now time.Time) error {
 	if i.kind == cache {
 		if err := i.takeCache(log, now); err != nil {
 			return err

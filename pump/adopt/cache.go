@@ -67,7 +67,7 @@ func (i Item) takeCache(log *slog.Logger, now time.Time) (err error) {
 // readCache reads lines of sum, time, path and parts, separated by blanks.
 func readCache(path string, log *slog.Logger) (list []*post.Announcement, err error) {
 	err = lines(path, func(number int, line []byte) {
-		a, err := readSight(strings.Fields(string(line)))
+		a, err := readSight(string(line))
 		if err != nil {
 			log.Warn("line not adopted", "file", path, "line", number, "error", err)
 			return
@@ -77,34 +77,50 @@ func readCache(path string, log *slog.Logger) (list []*post.Announcement, err er
 	return list, err
 }
 
-func readSight(f []string) (*post.Announcement, error) {
-	if len(f) != 4 {
-		return nil, fmt.Errorf("%d words instead of 4", len(f))
+// readSight reads a line of the Python tools, which escape paths as in a URL, or of the C tools, which
+// do not: theirs may hold blanks.
+func readSight(line string) (*post.Announcement, error) {
+	sum, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
+	stamp, rest, _ := strings.Cut(rest, " ")
+	end := strings.LastIndexByte(rest, ' ')
+	if end <= 0 {
+		return nil, fmt.Errorf("%d words instead of 4", len(strings.Fields(line)))
 	}
-	a := &post.Announcement{Path: f[2]}
-	if p, err := url.PathUnescape(f[2]); err == nil {
-		a.Path = p
+	path, parts := rest[:end], rest[end+1:]
+	a := &post.Announcement{Path: path}
+	if !isStamp(stamp) {
+		if strings.ContainsRune(path, ' ') {
+			return nil, fmt.Errorf("%d words instead of 4", len(strings.Fields(line)))
+		}
+		if p, err := url.PathUnescape(path); err == nil {
+			a.Path = p
+		}
 	}
-	seen, err := seenAt(f[1])
+	seen, err := seenAt(stamp)
 	if err != nil {
 		return nil, err
 	}
 	a.Time = post.At(seen)
-	if a.Sum, err = post.ParseSum(f[0]); err != nil {
+	if a.Sum, err = post.ParseSum(sum); err != nil {
 		return nil, err
 	}
-	if !strings.Contains(f[3], ",") {
+	if !strings.Contains(parts, ",") {
 		return a, nil // links and removals have no parts
 	}
-	a.Block, err = partition.Parse(f[3])
+	a.Block, err = partition.Parse(parts)
 	return a, err
+}
+
+// isStamp tells the date stamps of the C tools from the seconds of the Python tools.
+func isStamp(s string) bool {
+	whole, _, _ := strings.Cut(s, ".")
+	return len(whole) == len("20060102150405")
 }
 
 // seenAt reads seconds since 1970 as the Python tools write them, and the date
 // stamps of the C tools.
 func seenAt(s string) (time.Time, error) {
-	whole, _, _ := strings.Cut(s, ".")
-	if len(whole) == len("20060102150405") {
+	if isStamp(s) {
 		t, err := post.ParseTimestamp(s)
 		return t.Time(), err
 	}

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"srpump/pump"
+	"srpump/pump/adopt"
 	"srpump/pump/config"
+	"srpump/pump/daemon"
 )
 
 // errSome is a run that went through but not all of it.
@@ -19,6 +21,12 @@ func (s *session) post(ctx context.Context) error {
 		return err
 	}
 	s.announceLocal("post_broker")
+	if adopt.Left(s.cfg) {
+		if lock, err := daemon.Take(s.cfg.State(), 0); err == nil { // else another takes it over
+			s.takeOver()
+			lock.Release()
+		}
+	}
 	stop := s.progress(&p.Counters, progressPost)
 	defer stop()
 	start := time.Now()

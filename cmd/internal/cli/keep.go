@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"srpump/pump/adopt"
 	"srpump/pump/broker"
 	"srpump/pump/config"
 	"srpump/pump/daemon"
@@ -42,6 +43,7 @@ func (s *session) keep(ctx context.Context) error {
 	if pid, found := daemon.Stranger(st); found {
 		return s.strange(pid)
 	}
+	s.takeOver()
 	leave, err := s.enter(st)
 	if err != nil {
 		return err
@@ -52,6 +54,14 @@ func (s *session) keep(ctx context.Context) error {
 	end()
 	leave(err)
 	return err
+}
+
+// takeOver reads what v02 has left, for which nobody else may have the lock. What cannot be taken
+// over stays where it is, for the next start.
+func (s *session) takeOver() {
+	if err := adopt.Own(s.cfg, s.log, time.Now()); err != nil {
+		s.log.Warn("not taken over", "error", err)
+	}
 }
 
 // enter leaves the files of a started process; what it returns takes them back.
