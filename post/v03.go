@@ -3,6 +3,7 @@ package post
 import (
 	"bytes"
 	"fmt"
+	"unicode/utf8"
 )
 
 // ContentTypeV03 is the property of a v03 message.
@@ -17,6 +18,21 @@ const HeaderRetrievePath = "retrievePath"
 // A JSON is the value of a header that came as an object or array of a v03 announcement and has
 // no meaning here. It is sent on in v03, and has no place in v02.
 type JSON string
+
+// MaxContent is the size in bytes of the largest file that can be carried: however it is
+// written, the body stays within what readers take.
+const MaxContent = 4 << 20
+
+// Textual reports whether the content can be carried as text: UTF-8, and of the control characters only
+// those that end lines and columns, as the others are six times as long in JSON.
+func (c *Content) Textual() bool {
+	for _, b := range c.Data {
+		if b < ' ' && b != '\n' && b != '\r' && b != '\t' {
+			return false
+		}
+	}
+	return utf8.Valid(c.Data)
+}
 
 // IsV03 reports whether announcements with a topic, or with topics of this prefix, are written
 // as v03: its first word is v03.

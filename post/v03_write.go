@@ -170,7 +170,7 @@ func blockMethods(m partition.Method) string {
 // content is carried as text where it is that and nobody wants it otherwise, else in base64.
 func (w *writer03) content(c Content) {
 	w.open("content")
-	if c.Binary || !utf8.Valid(c.Data) {
+	if c.Binary || !c.Textual() {
 		w.str("encoding", "base64")
 		w.str("value", base64.StdEncoding.EncodeToString(c.Data))
 	} else {

@@ -29,6 +29,7 @@ type Flow struct {
 	cfg    *config.Config
 	host   *Host
 	plan   plan
+	inline inliner
 	state  string // directory of the state of this run
 	rules  *Rules
 	place  Placement
@@ -98,6 +99,10 @@ func NewFlow(c *config.Config, h *Host) (*Flow, error) {
 		place: Placement{Cwd: h.Cwd, BaseDir: c.Values.String("base_dir"), PostDir: c.Values.String("post_base_dir"), Now: h.Now}}
 	var errs [2]error // all that is wrong is said at once
 	f.plan, errs[0] = newPlan(c, h)
+	f.inline = inliner{max: -1}
+	if f.plan.posting {
+		f.inline = newInliner(c, f.plan.prefix, h.Log)
+	}
 	f.rules, errs[1] = NewRules(c.Rules, c.Final, c.AcceptsUnmatched())
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err

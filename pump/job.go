@@ -35,11 +35,12 @@ type job struct {
 	parked bool // token waits for another to
 	turn   *turn
 
-	wrote bool             // what is at its place is its own, not the source itself
-	grown bool             // the source holds more than announced
-	seen  post.Fingerprint // of a first fetch that was not what was announced
-	sum   post.Fingerprint // of what is installed
-	block partition.Block  // the same
+	wrote   bool             // what is at its place is its own, not the source itself
+	carried bool             // what is installed is the content that came with it
+	grown   bool             // the source holds more than announced
+	seen    post.Fingerprint // of a first fetch that was not what was announced
+	sum     post.Fingerprint // of what is installed
+	block   partition.Block  // the same
 
 	// Who keeps the announcement, should this process die. Guarded by jobSet.
 	tag       broker.Tag

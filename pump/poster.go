@@ -27,6 +27,7 @@ type Poster struct {
 	route  route
 	queue  string // it announces to no other; empty for all who are bound
 	sum    string // method; empty when sums are not computed
+	inline inliner
 	since  since
 	cache  *winnow.Cache
 	out    *announcer
@@ -48,6 +49,7 @@ func NewPoster(c *config.Config, h *Host) (*Poster, error) {
 		}
 		p.maker, errs[2] = newMaker(c, p.target, h)
 	}
+	p.inline = newInliner(c, p.maker.Prefix, h.Log)
 	errs[3] = about("sum", checkSum(p.sum))
 	p.rules, errs[4] = NewRules(c.Rules, c.Final, c.AcceptsUnmatched())
 	p.since, errs[5] = parseSince(c.Values.String("since"), h.Now())

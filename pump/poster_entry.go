@@ -200,6 +200,7 @@ func (p *Poster) blocks(ctx context.Context, e entry, info fs.FileInfo, sum func
 		if err != nil {
 			return err
 		}
+		p.inline.attach(a, e.path)
 		if err := p.send(ctx, e.path, a); err != nil {
 			return err
 		}

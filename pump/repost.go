@@ -16,19 +16,27 @@ func (f *Flow) repost(ctx context.Context, j *job) {
 		f.end(j, done)
 		return
 	}
-	f.send(ctx, j, f.copied(j))
+	a := f.copied(j)
+	if a.Content == nil && j.wrote {
+		f.inline.attach(a, j.at.Full())
+	}
+	f.send(ctx, j, a)
 }
 
 // copied is the announcement of the copy j made.
 func (f *Flow) copied(j *job) *post.Announcement {
 	a := j.a.Clone()
 	a.Sum, a.Block = j.sum, j.block
+	if !j.carried {
+		a.Content = nil
+	}
 	full := j.at.Full()
 	a.Base, a.Path = f.plan.baseURL, relativeTo(f.plan.postDir, full)
 	if a.Base == post.LocalBase {
 		a.Path = full
 	}
 	a.SetHeader(post.HeaderRename, "")
+	a.SetHeader(post.HeaderRetrievePath, "")
 	f.renamedOn(a, j)
 	a.Topic = post.MakeTopic(f.plan.prefix, relativeTo(f.plan.postDir, full), f.cfg.Values.Bool("post_topic_filename"))
 	return a

@@ -78,7 +78,10 @@ func (f *Flow) fetch(ctx context.Context, j *job, tree *fetch.Tree) {
 
 // download gets one whole file from where it is announced.
 func (f *Flow) download(ctx context.Context, j *job, tree *fetch.Tree) {
-	s, err := f.attempt(ctx, j, tree)
+	s, err := f.carried(ctx, j, tree)
+	if s == nil && err == nil {
+		s, err = f.attempt(ctx, j, tree)
+	}
 	if fetch.ClassOf(err) == fetch.Oversize && !j.grown && f.cfg.Values.String("sum_mismatch") == "auto" {
 		j.grown = true
 		s, err = f.attempt(ctx, j, tree)
