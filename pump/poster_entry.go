@@ -132,7 +132,7 @@ func (p *Poster) link(ctx context.Context, e entry) error {
 func (p *Poster) file(ctx context.Context, e entry) error {
 	method, _, later := strings.Cut(p.sum, ",")
 	if later || post.NewHash(method) == nil {
-		return p.blocks(ctx, e, e.info, func(partition.Block) (post.Fingerprint, error) { return p.nominal(e.path), nil })
+		return p.blocks(ctx, e, e.info, func(partition.Block) (post.Fingerprint, error) { return nominal(p.sum, e.path), nil })
 	}
 	s, err := openFile(e.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -178,9 +178,9 @@ func (p *Poster) cut(size int64) partition.Block {
 	return partition.Cut(partition.Inplace, size, partition.BlockSize(size, p.cfg.Values.Size("blocksize")))
 }
 
-// nominal is a fingerprint made without reading the file.
-func (p *Poster) nominal(path string) post.Fingerprint {
-	switch method, value, _ := strings.Cut(p.sum, ","); method {
+// nominal is a fingerprint made without reading the file, by the option sum.
+func nominal(sum, path string) post.Fingerprint {
+	switch method, value, _ := strings.Cut(sum, ","); method {
 	case post.SumName:
 		return post.OfName(filepath.Base(path))
 	case post.SumLater:

@@ -33,10 +33,31 @@ func hookRows() []Option {
 			rows[i].Kind, rows[i].Arg, rows[i].Multi = KindList, "hook", true
 		}
 	}
-	return append(rows, Option{
+	rows = append(rows, Option{
 		Name: "plugin_missing", Kind: KindChoice, Arg: "error|ignore", Default: "error",
 		Choices: []string{"error", "ignore"},
 		Section: SectionHook, For: pumps | Audit,
 		Help: "what becomes of a hook that cannot be run: the start is refused, or it is left out with a warning",
 	})
+	return append(rows, stageRows()...)
+}
+
+// stageRows are about the filter that makes new files of those received (sr_hooks(7), STAGES).
+func stageRows() []Option {
+	rows := []Option{
+		{Name: "stage", Kind: KindCommand, Arg: "command", Default: "none",
+			Help: "filter that is given each file received, and makes the files that are announced"},
+		{Name: "stage_attempts", Kind: KindInt, Arg: "count", Default: "3", Min: 1,
+			Help: "how often a filter may die of a file before the file is given up"},
+		{Name: "stage_instances", Kind: KindInt, Arg: "count", Default: "1", Min: 1,
+			Help: "filters at work at once"},
+		{Name: "stage_keep", Kind: KindBool, Default: "off",
+			Help: "announce the copies received as well as what the filter makes of them"},
+		{Name: "stage_timeout", Kind: KindDuration, Arg: "duration", Default: "none",
+			Help: "how long the filter may take for one file before it is ended; none is for ever"},
+	}
+	for i := range rows {
+		rows[i].Section, rows[i].For = SectionHook, Subscribe|Sarra
+	}
+	return rows
 }

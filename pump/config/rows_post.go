@@ -83,7 +83,7 @@ func postRows() []Option {
 			Help: "user named as origin in announcements; the user of the broker by default"},
 		{Name: "sum", Kind: KindString, Arg: "method", Default: "d",
 			Per:     []Override{{Poll, "z,d"}},
-			Section: SectionPost, For: posters,
+			Section: SectionPost, For: posters | Subscribe | Sarra,
 			Help: "checksum: d MD5, s SHA-512, n of the name, 0 none, z,d left to the first who fetches"},
 		{Name: "to", Kind: KindList, Arg: "cluster,...", Sep: ",",
 			Section: SectionPost, For: pumps,

@@ -84,6 +84,7 @@ const (
 	KindList                     // words, cut at the characters of Option.Sep
 	KindURL                      // a URL, or - for a pipe
 	KindAddress                  // an IP address; none is empty
+	KindCommand                  // a whole line, the words of a command; none is empty
 	KindRule                     // accept, reject: a pattern and perhaps a file option
 	KindSubtopic                 // one binding with the exchange and prefix in force
 	KindInclude                  // another file read here

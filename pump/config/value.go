@@ -30,11 +30,24 @@ func (o *Option) parse(words []string) (parsed, error) {
 			return parsed{}, errors.New("needs a value")
 		}
 	}
+	if o.Kind == KindCommand {
+		return parseCommand(words), nil
+	}
 	p, err := o.parseWord(words[0])
 	if err == nil && len(words) > 1 {
 		p.doubt = fmt.Sprintf("takes one word, so %q and what follows is ignored", words[1])
 	}
 	return p, err
+}
+
+// parseCommand keeps the words of a command together; who runs it cuts them at its quotes.
+func parseCommand(words []string) parsed {
+	p := parsed{text: strings.Join(words, " ")}
+	p.value = p.text
+	if strings.EqualFold(p.text, "none") {
+		p.value = ""
+	}
+	return p
 }
 
 func (o *Option) bareWords() []string {

@@ -67,7 +67,7 @@ func (v Values) Octal(name string) uint32 { return v.get(name, KindOctal).value.
 // (with its password, if it has one) or the last KindSubtopic. It is empty
 // when there is neither a value nor a default.
 func (v Values) String(name string) string {
-	return v.get(name, KindString, KindChoice, KindURL, KindAddress, KindSubtopic).value.(string)
+	return v.get(name, KindString, KindChoice, KindURL, KindAddress, KindCommand, KindSubtopic).value.(string)
 }
 
 // List returns a copy of a KindList option.

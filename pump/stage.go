@@ -1,0 +1,199 @@
+package pump
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"srpump/post"
+	"srpump/pump/config"
+	"srpump/pump/fetch"
+	"srpump/pump/hook"
+	"srpump/pump/transfer"
+)
+
+// A stage is the filter of a flow: what was received goes to it, and what it makes is announced in the place of
+// the copy (sr_hooks(7), STAGES).
+type stage struct {
+	f      *Flow
+	filter *hook.Stage
+	keep   bool // the copy is announced as well
+	sum    string
+	maker  post.Maker
+	dir    string      // outputs are below it; empty when there are none
+	tree   *fetch.Tree // the same, opened
+	paths  *order      // of outputs
+	room   chan struct{}
+	ctx    context.Context
+	end    context.CancelFunc
+}
+
+// outputsAtOnce is how many outputs are on their way to being announced at once.
+const outputsAtOnce = 256
+
+// checkStage is what is wrong with the options of a stage.
+func checkStage(c *config.Config, h *Host) error {
+	v := c.Values
+	if v.String("stage") == "" {
+		return nil
+	}
+	if v.Bool("discard") && !v.Bool("notify_only") {
+		return errors.New("option \"stage\": discard leaves nothing for a filter to read")
+	}
+	if err := checkSum(v.String("sum")); err != nil {
+		return about("sum", err)
+	}
+	if _, err := hook.NewProgram(v.String("stage"), h.Cwd); err != nil {
+		return fmt.Errorf("option \"stage\": cannot run %.80q: %w", v.String("stage"), err)
+	}
+	return nil
+}
+
+// openStage makes the stage, where there is one. The filter starts with the first file for it.
+func (f *Flow) openStage() error {
+	v := f.cfg.Values
+	if v.String("stage") == "" || !f.plan.works() {
+		return nil
+	}
+	program, err := hook.NewProgram(v.String("stage"), f.host.Cwd)
+	if err != nil {
+		return fmt.Errorf("cannot run %q: %w", v.String("stage"), err)
+	}
+	program.Name, program.Log = "stage", f.host.Log
+	s := &stage{f: f, keep: v.Bool("stage_keep"), sum: v.String("sum"), dir: f.plan.postDir, paths: newOrder(), room: make(chan struct{}, outputsAtOnce),
+		maker: post.Maker{BaseURL: f.plan.baseURL, BaseDir: f.plan.postDir, Prefix: f.plan.prefix, DirsOnly: !v.Bool("post_topic_filename"),
+			KeepMode: v.Bool("preserve_mode"), KeepTime: v.Bool("preserve_time")}}
+	if s.dir != "" {
+		if s.tree, err = f.tree(s.dir); err != nil {
+			return err
+		}
+	}
+	if f.install == nil {
+		f.install = fetch.NewInstaller(fetch.InstallerOptions{Sync: f.plan.sync})
+	}
+	s.ctx, s.end = context.WithCancel(context.Background())
+	s.filter = hook.NewStage(hook.StageOptions{Program: program, Instances: v.Int("stage_instances"), Timeout: v.Duration("stage_timeout"),
+		Attempts: v.Int("stage_attempts"), Output: s.output})
+	f.stage = s
+	return nil
+}
+
+// close ends the filter. What it made and nobody has taken yet comes again.
+func (s *stage) close() {
+	s.filter.Close()
+	s.end()
+	for range outputsAtOnce { // those under way may still hand a file to the Installer
+		s.room <- struct{}{}
+	}
+}
+
+// takes reports whether a job is for the filter: it is given files, and nothing else that is announced.
+func (s *stage) takes(j *job) bool {
+	return s != nil && !j.a.Sum.IsRemoval() && !j.a.Sum.IsLink() && j.a.Sum.Method != post.SumMkdir
+}
+
+// give has the filter work on the file of a job, the steps before being done.
+func (s *stage) give(ctx context.Context, j *job, file string) {
+	a := j.a
+	in := &hook.StageInput{Path: file, URL: j.url(), Topic: a.Topic, RelPath: a.Path, Sum: j.sum.String(), Size: -1, Headers: a.Headers, Again: j.again}
+	if j.block.Length() > 0 || j.block.Count > 0 {
+		in.Size = j.block.Length()
+	}
+	in.Done = func(v hook.Verdict) { s.answered(ctx, j, v) }
+	j.mu.Lock()
+	over := j.over
+	j.input = in
+	j.mu.Unlock()
+	if over {
+		return
+	}
+	s.f.Counters.Staged.Add(1)
+	s.filter.Give(in)
+	s.relieve()
+}
+
+var (
+	errStageFault = errors.New("the stage can make nothing of it")
+	errStageRetry = errors.New("the stage wants it later")
+	errStageMade  = errors.New("what the stage made cannot be announced")
+)
+
+// answered ends a job the filter has answered for; all outputs are confirmed by now (step 3 of the order of
+// durability).
+func (s *stage) answered(ctx context.Context, j *job, v hook.Verdict) {
+	f := s.f
+	switch {
+	case v.Err != nil:
+		f.failed(ctx, j, fmt.Errorf("%w: %w", errStageMade, v.Err))
+	case v.Answer == hook.StageRetry:
+		f.failed(ctx, j, fmt.Errorf("%w: %s", errStageRetry, v.Why))
+	case v.Answer == hook.StageFault:
+		f.giveUp(j, fmt.Errorf("%w: %s", errStageFault, v.Why))
+	case v.Answer == hook.StageDrop:
+		f.Counters.Dropped.Add(1)
+		f.host.Log.Info("dropped by the stage", "path", s.named(j), "why", v.Why)
+		f.end(j, done)
+	case s.keep && f.announce != nil && f.plan.files:
+		f.send(ctx, j, f.copied(j))
+	case s.keep && f.announce != nil:
+		f.send(ctx, j, f.passedOn(j.a))
+	default:
+		f.report(j, codeDone, "Published")
+		f.end(j, done)
+	}
+}
+
+// named is what a job is called in logs.
+func (s *stage) named(j *job) string {
+	if j.at != (Place{}) {
+		return j.at.Full()
+	}
+	return j.a.Path
+}
+
+// without is a job of a flow that fetches nothing: the file is read where it is, when it is on this host.
+func (f *Flow) without(ctx context.Context, j *job) {
+	if !f.stage.takes(j) {
+		f.forward(ctx, j)
+		return
+	}
+	j.sum, j.block = j.a.Sum, j.a.Block
+	f.stage.give(ctx, j, j.from.Local)
+}
+
+// standing finds out where the file of a job is, in a flow that fetches nothing.
+func (f *Flow) standing(j *job) (err error) {
+	if j.from, err = j.a.Retrieval(f.plan.baseMode); err != nil {
+		return err
+	}
+	if j.from.Local != "" {
+		j.source, j.at = "localhost", Place{Root: "/", Path: strings.TrimPrefix(path.Clean(j.from.Local), "/")}
+		return f.mayReadLocal(j.from.Local)
+	}
+	u, err := url.Parse(j.from.URL)
+	if err != nil {
+		return fmt.Errorf("%w: %w", post.ErrMalformed, err)
+	}
+	j.source = u.Host
+	return nil
+}
+
+// touches are the absolute paths a job has to itself. A file that is not here is as if below its host.
+func (f *Flow) touches(j *job) []string {
+	if j.at == (Place{}) {
+		u, _ := url.Parse(j.from.URL)
+		return []string{path.Join("/", u.Host, u.Path)}
+	}
+	paths := []string{j.at.Full()}
+	for _, p := range []Place{j.second, j.other} {
+		if p != (Place{}) && p != j.at {
+			paths = append(paths, p.Full())
+		}
+	}
+	return paths
+}

@@ -1,0 +1,160 @@
+package pump
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"srpump/partition"
+	"srpump/post"
+	"srpump/pump/broker"
+	"srpump/pump/fetch"
+	"srpump/pump/hook"
+)
+
+// A made is an output on its way to being announced.
+type made struct {
+	*hook.StageOutput
+	stage *stage
+	rel   string // below the directory of outputs
+	file  *sumFile
+	turn  *turn
+}
+
+var (
+	errOutside = errors.New("it is not below post_base_dir")
+	errNoDir   = errors.New("post_base_dir is not set, and an output is below it")
+)
+
+// output begins to announce what the filter made. It waits while too many are under way, and the filter with it.
+func (s *stage) output(o *hook.StageOutput) {
+	rel, err := s.within(o.Path)
+	if err != nil {
+		o.Done(&fetch.Error{Op: "announce", Path: o.Path, Class: fetch.Hopeless, Err: err})
+		return
+	}
+	select {
+	case s.room <- struct{}{}:
+	case <-s.ctx.Done():
+		return
+	}
+	m := &made{StageOutput: o, stage: s, rel: rel}
+	m.turn = &turn{run: func() { go m.announce() }}
+	s.paths.enter(m.turn, filepath.Join(s.dir, rel))
+}
+
+// within is the path of an output below the directory of outputs.
+func (s *stage) within(name string) (string, error) {
+	if s.dir == "" {
+		return "", errNoDir
+	}
+	if filepath.IsAbs(name) {
+		rel, err := filepath.Rel(s.dir, name)
+		if err != nil {
+			return "", errOutside
+		}
+		name = rel
+	}
+	name = filepath.Clean(name)
+	if !filepath.IsLocal(name) || name == "." {
+		return "", errOutside
+	}
+	return name, nil
+}
+
+// announce reads an output for its fingerprint, makes it durable and publishes its announcement.
+func (m *made) announce() {
+	a, err := m.read()
+	if err != nil {
+		m.over(err)
+		return
+	}
+	s := m.stage
+	s.f.install.Settle(s.tree, m.rel, m.file.f, func(err error) {
+		if err == nil && s.f.announce != nil {
+			err = s.f.announce.send(s.ctx, a, m.confirmed)
+			if err == nil {
+				return
+			}
+		}
+		m.over(err)
+	})
+}
+
+// confirmed: the broker has the announcement, or has refused it for good. When the flow ends before that, the
+// inputs come again.
+func (m *made) confirmed(err error) {
+	if err != nil && !errors.Is(err, broker.ErrClosed) && !errors.Is(err, broker.ErrMessage) && !errors.Is(err, broker.ErrPrecondition) {
+		m.stage.f.fail(err)
+	}
+	m.over(err)
+}
+
+// over ends the way of an output.
+func (m *made) over(err error) {
+	s := m.stage
+	if m.file != nil {
+		m.file.close()
+	}
+	s.paths.leave(m.turn)
+	<-s.room
+	if err != nil && (s.ctx.Err() != nil || errors.Is(err, broker.ErrClosed)) {
+		return
+	}
+	if err == nil {
+		s.f.Counters.Made.Add(1)
+		if m.Again {
+			s.f.Counters.MadeAgain.Add(1)
+		}
+		s.f.host.Log.Info("made", "path", filepath.Join(s.dir, m.rel))
+	}
+	m.Done(err)
+}
+
+// read opens the output and makes its announcement, with the sum of what it holds once it holds still.
+func (m *made) read() (*post.Announcement, error) {
+	for try := 1; ; try++ {
+		f, err := m.stage.tree.Open(filepath.ToSlash(m.rel))
+		if err != nil {
+			return nil, err
+		}
+		m.file = &sumFile{f: f}
+		if m.file.info, err = f.Stat(); err != nil {
+			return nil, err
+		}
+		a, err := m.describe()
+		if !errors.Is(err, errChanged) || try == settleTries {
+			return a, err
+		}
+		m.file.close()
+	}
+}
+
+func (m *made) describe() (*post.Announcement, error) {
+	s := m.stage
+	full := filepath.Join(s.dir, m.rel)
+	whole := partition.WholeFile(m.file.info.Size())
+	sum := nominal(s.sum, full)
+	if method, _, later := strings.Cut(s.sum, ","); !later && post.NewHash(method) != nil {
+		var err error
+		if sum, err = m.file.block(s.ctx, method, whole); err == nil {
+			err = m.file.unchanged()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	a, err := s.maker.File(full, m.file.info, sum, whole, s.f.host.Now())
+	if err != nil {
+		return nil, fmt.Errorf("cannot announce %q: %w", m.rel, err)
+	}
+	for name, value := range m.Headers {
+		a.SetHeader(name, value)
+	}
+	s.f.dress(a)
+	return a, nil
+}
