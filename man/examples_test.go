@@ -58,7 +58,7 @@ func examples(t *testing.T, p page) []example {
 			case isCommand:
 				e.script += command + "\n"
 			case isMore:
-				e.script += more + "\n"
+				e.script += strings.TrimPrefix(more, " ") + "\n"
 			default:
 				e.want += l + "\n"
 			}

@@ -62,5 +62,9 @@ type Counters struct {
 	Failed     atomic.Int64 // paths that could not be announced
 	Superseded atomic.Int64 // dropped for a newer announcement of the same path
 	Retired    atomic.Int64 // files removed at their age
+	Staged     atomic.Int64 // files given to the filter of a stage
+	Dropped    atomic.Int64 // of these, those nothing is to be made of
+	Made       atomic.Int64 // outputs of a stage announced
+	MadeAgain  atomic.Int64 // of these, those that may have been announced before
 	LagNanos   atomic.Int64 // age of the announcement last finished
 }

@@ -14,6 +14,7 @@ import (
 	"srpump/pump/broker"
 	"srpump/pump/config"
 	"srpump/pump/fetch"
+	"srpump/pump/hook"
 	"srpump/pump/keep"
 	"srpump/pump/retry"
 	"srpump/pump/transfer"
@@ -48,6 +49,7 @@ type Flow struct {
 	order    *order
 	pool     *pool
 	saver    *saver // nil when announcements are not just saved
+	stage    *stage // nil without a filter
 	trees    trees
 	sources  transfer.Set
 	pace     *fetch.Pace // of all transfers together
@@ -55,7 +57,8 @@ type Flow struct {
 	finish   *finisher
 	suspects int // deliveries that a run killed before this one may have done already
 
-	opened atomic.Pointer[retry.Queue] // retries, for who asks from outside
+	opened  atomic.Pointer[retry.Queue] // retries, for who asks from outside
+	filters atomic.Pointer[hook.Stage]  // of the stage, the same
 
 	slots   chan struct{} // one for each announcement on its way
 	jobs    jobSet
@@ -176,6 +179,10 @@ func (f *Flow) stop() {
 	f.abort()
 	if f.pool != nil {
 		f.pool.close()
+	}
+	if f.stage != nil {
+		f.stage.close()
+		defer f.stage.end()
 	}
 	if f.plan.from.isPipe() && f.retries != nil {
 		f.keepRead()

@@ -54,6 +54,9 @@ func (f *Flow) start(ctx context.Context) error {
 	if err := f.openSaver(ctx); err != nil {
 		return err
 	}
+	if err := f.openStage(); err != nil {
+		return err
+	}
 	if f.plan.works() {
 		f.openReports(ctx)
 	}

@@ -84,7 +84,7 @@ func (f *Flow) admit(ctx context.Context, j *job) {
 		f.end(j, dropped)
 		return
 	}
-	if f.plan.files {
+	if f.plan.files || f.stage != nil {
 		if err := f.locate(j); err != nil {
 			f.giveUp(j, err)
 			return
@@ -123,6 +123,9 @@ func (f *Flow) obeys(a *post.Announcement) bool {
 // locate finds out where to fetch from and where to put it, and refuses what an
 // announcement has no right to ask for.
 func (f *Flow) locate(j *job) (err error) {
+	if !f.plan.files {
+		return f.standing(j)
+	}
 	mode := f.plan.baseMode
 	if _, known := f.joined.Load(j.a.Base); known {
 		mode = post.BasePrefix
@@ -228,17 +231,10 @@ func (f *Flow) winnowed(j *job) {
 
 // proceed hands a job to the workers when its paths are free, or passes the announcement on.
 func (f *Flow) proceed(ctx context.Context, j *job) {
-	if !f.plan.files {
+	if !f.plan.files && f.stage == nil {
 		f.forward(ctx, j)
 		return
 	}
 	j.turn = &turn{run: func() { f.pool.add(ctx, j) }}
-	paths := []string{j.at.Full()}
-	if j.second != (Place{}) && j.second != j.at {
-		paths = append(paths, j.second.Full())
-	}
-	if j.other != (Place{}) {
-		paths = append(paths, j.other.Full())
-	}
-	f.order.enter(j.turn, paths...)
+	f.order.enter(j.turn, f.touches(j)...)
 }

@@ -7,6 +7,7 @@ import (
 	"srpump/partition"
 	"srpump/post"
 	"srpump/pump/broker"
+	"srpump/pump/hook"
 	"srpump/pump/retry"
 	"srpump/pump/transfer"
 	"srpump/winnow"
@@ -34,6 +35,7 @@ type job struct {
 	held   bool // token holds the fingerprint
 	parked bool // token waits for another to
 	turn   *turn
+	input  *hook.StageInput // what the filter of a stage is given; else nil
 
 	wrote   bool             // what is at its place is its own, not the source itself
 	carried bool             // what is installed is the content that came with it
@@ -110,6 +112,18 @@ func (s *jobSet) len() (all, due int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.jobs), s.due
+}
+
+// delivered are the jobs the broker keeps.
+func (s *jobSet) delivered() (out []*job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for j := range s.jobs {
+		if j.a != nil && j.delivered {
+			out = append(out, j)
+		}
+	}
+	return out
 }
 
 // since are the jobs that began before t.

@@ -128,10 +128,10 @@ func (f *Flow) alike(ctx context.Context, j *job, tree *fetch.Tree) {
 
 // owesNews reports whether a file that is here already is to be announced on all the same: a
 // killed run may have installed it without doing so, or it came by the removal of its old name,
-// and whoever follows us waits for the second half of that. What comes back from those who follow
+// and whoever follows us waits for the second half of that, or a filter has not seen it. What comes back from those who follow
 // is known by its time.
 func (f *Flow) owesNews(j *job, before time.Time) bool {
-	return j.again || j.a.Header(post.HeaderOldname) != "" && before.Before(j.a.Time.Time())
+	return f.stage.takes(j) || j.again || j.a.Header(post.HeaderOldname) != "" && before.Before(j.a.Time.Time())
 }
 
 // renamedOn translates the names of a move into those of the copy, for who follows us; a name that

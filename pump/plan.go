@@ -21,7 +21,7 @@ func newPlan(c *config.Config, h *Host) (plan, error) {
 	v := c.Values
 	p := plan{files: !v.Bool("notify_only"), workers: v.Int("instances"), prefetch: v.Int("prefetch"), prefix: v.String("post_topic_prefix"),
 		postDir: v.String("post_base_dir"), vip: v.String("vip")}
-	var errs [8]error // all that is wrong is said at once
+	var errs [9]error // all that is wrong is said at once
 	p.from, errs[0] = h.endpoint(c, consumeOption(c), false)
 	p.ephemeral = p.from.isPipe() && c.Path == ""
 	errs[7] = p.saves(c)
@@ -29,6 +29,7 @@ func newPlan(c *config.Config, h *Host) (plan, error) {
 		errs[1] = p.posts(c, h)
 	}
 	errs[6] = p.delivers(c)
+	errs[8] = checkStage(c, h)
 	if p.workers == 0 {
 		p.workers = autoWorkers
 	}
@@ -48,7 +49,7 @@ func newPlan(c *config.Config, h *Host) (plan, error) {
 	p.sync, errs[3] = fetch.ParseSync(v.String("fsync"))
 	p.headers, p.drop, errs[4] = headerOption(c)
 	errs[5] = checkQueue(c)
-	return p, errors.Join(errs[0], errs[1], about("inflight", errs[2]), about("fsync", errs[3]), about("header", errs[4]), about("queue_type", errs[5]), about("destination", errs[6]), errs[7])
+	return p, errors.Join(errs[0], errs[1], about("inflight", errs[2]), about("fsync", errs[3]), about("header", errs[4]), about("queue_type", errs[5]), about("destination", errs[6]), errs[7], about("stage", errs[8]))
 }
 
 // posts settles whether and where the flow announces.

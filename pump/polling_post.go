@@ -54,7 +54,7 @@ func (q *poller) remote(ctx context.Context, at string, e poll.Entry) error {
 	if e.Size >= 0 && !e.Approx {
 		block = partition.WholeFile(e.Size)
 	}
-	a, err := q.maker.File(q.absolutely(at), nil, q.nominal(at), block, q.host.Now())
+	a, err := q.maker.File(q.absolutely(at), nil, nominal(q.sum, at), block, q.host.Now())
 	if err != nil {
 		return err
 	}

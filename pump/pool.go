@@ -75,6 +75,13 @@ func (p *pool) full(host string) bool {
 	return l != nil && l.jobs.len() >= 2*p.share
 }
 
+// idle reports whether no job waits for a worker or is in the hands of one.
+func (p *pool) idle() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.lines) == 0
+}
+
 func (p *pool) run() {
 	for {
 		p.mu.Lock()

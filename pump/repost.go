@@ -12,6 +12,14 @@ import (
 
 // repost announces the copy, where the flow posts (step 3 of the order of durability).
 func (f *Flow) repost(ctx context.Context, j *job) {
+	if f.stage.takes(j) {
+		f.stage.give(ctx, j, j.at.Full())
+		return
+	}
+	if f.stage != nil && !f.stage.keep {
+		f.end(j, done)
+		return
+	}
 	if f.announce == nil {
 		f.end(j, done)
 		return
@@ -53,7 +61,7 @@ func (f *Flow) forward(ctx context.Context, j *job) {
 	if f.cfg.Preset == config.Report && !f.showReport(j) {
 		return
 	}
-	if f.announce == nil {
+	if f.announce == nil || f.stage != nil && !f.stage.keep {
 		f.end(j, done)
 		return
 	}

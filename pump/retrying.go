@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"time"
 
 	"srpump/post"
@@ -123,7 +124,7 @@ func classOf(err error) retry.Class {
 	var te *transfer.Error
 	var fe *fetch.Error
 	switch {
-	case errors.Is(err, errMismatch):
+	case errors.Is(err, errMismatch), errors.Is(err, errStageMade) && errors.Is(err, fs.ErrNotExist):
 		return retry.Permanent
 	case errors.As(err, &fe):
 		switch fe.Class {
@@ -187,7 +188,7 @@ func (f *Flow) retryDue(ctx context.Context, now time.Time) {
 		return
 	}
 	_, due := f.jobs.len()
-	for _, e := range f.retries.Due(now, 4*f.plan.workers-due) {
+	for _, e := range f.retries.Due(now, f.dueAtOnce()-due) {
 		j := &job{a: e.Announcement, kept: e, again: true, due: true}
 		f.jobs.add(j)
 		f.admit(ctx, j)
@@ -234,19 +235,27 @@ func (f *Flow) spillJob(j *job) error {
 	if j.over {
 		return nil
 	}
-	if f.jobs.entry(j) == nil {
-		e, err := f.retries.Hold(j.a, "taking long")
-		if err != nil {
-			return err
-		}
-		f.acknowledge([]broker.Tag{f.jobs.keep(j, e)})
+	if err := f.toDisk(j); err != nil {
+		return err
 	}
-	if j.parked || f.pool.withdraw(j) {
+	if j.parked || f.pool.withdraw(j) || f.stage.withdraw(j) {
 		f.retries.Postpone(f.jobs.entry(j), postponed)
 		j.over = true
 		f.finish.add(j, shelved)
 	}
 	return nil
+}
+
+// toDisk has the retry queue keep a job that goes on, and acknowledges it. The job's lock is held.
+func (f *Flow) toDisk(j *job) error {
+	if f.jobs.entry(j) != nil {
+		return nil
+	}
+	e, err := f.retries.Hold(j.a, "taking long")
+	if err == nil {
+		f.acknowledge([]broker.Tag{f.jobs.keep(j, e)})
+	}
+	return err
 }
 
 // errDropped is a pipe whose announcements nobody keeps.
@@ -283,6 +292,7 @@ func (f *Flow) drain(ctx context.Context) {
 		if all, _ := f.jobs.len(); all == 0 && (!f.plan.ephemeral || f.retries.Len() == 0) {
 			return
 		}
+		f.stage.rest()
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

@@ -5,16 +5,17 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path"
 	"path/filepath"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"srpump/post"
 	"srpump/pump/config"
 	"srpump/pump/fetch"
 	"srpump/pump/hook"
-	"srpump/pump/transfer"
 )
 
 // A stage is the filter of a flow: what was received goes to it, and what it makes is announced in the place of
@@ -29,8 +30,14 @@ type stage struct {
 	tree   *fetch.Tree // the same, opened
 	paths  *order      // of outputs
 	room   chan struct{}
-	ctx    context.Context
+	ctx    context.Context // ends a while after the flow does
 	end    context.CancelFunc
+
+	holding atomic.Bool // see relieve
+
+	mu      sync.Mutex
+	closed  bool
+	reading sync.WaitGroup // outputs not handed to the Installer
 }
 
 // outputsAtOnce is how many outputs are on their way to being announced at once.
@@ -43,13 +50,13 @@ func checkStage(c *config.Config, h *Host) error {
 		return nil
 	}
 	if v.Bool("discard") && !v.Bool("notify_only") {
-		return errors.New("option \"stage\": discard leaves nothing for a filter to read")
+		return errors.New("discard leaves nothing for a filter to read")
 	}
 	if err := checkSum(v.String("sum")); err != nil {
 		return about("sum", err)
 	}
 	if _, err := hook.NewProgram(v.String("stage"), h.Cwd); err != nil {
-		return fmt.Errorf("option \"stage\": cannot run %.80q: %w", v.String("stage"), err)
+		return fmt.Errorf("cannot run %.80q: %w", v.String("stage"), err)
 	}
 	return nil
 }
@@ -80,16 +87,28 @@ func (f *Flow) openStage() error {
 	s.filter = hook.NewStage(hook.StageOptions{Program: program, Instances: v.Int("stage_instances"), Timeout: v.Duration("stage_timeout"),
 		Attempts: v.Int("stage_attempts"), Output: s.output})
 	f.stage = s
+	f.filters.Store(s.filter)
 	return nil
 }
 
-// close ends the filter. What it made and nobody has taken yet comes again.
+// close ends the filter, and hands what it made to the Installer. What then is not confirmed in time comes again.
 func (s *stage) close() {
+	time.AfterFunc(stopTime, s.end)
 	s.filter.Close()
-	s.end()
-	for range outputsAtOnce { // those under way may still hand a file to the Installer
-		s.room <- struct{}{}
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.reading.Wait()
+}
+
+// begin reports whether an output may still be handed over; then reading counts it.
+func (s *stage) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.reading.Add(1)
 	}
+	return !s.closed
 }
 
 // takes reports whether a job is for the filter: it is given files, and nothing else that is announced.
@@ -173,7 +192,10 @@ func (f *Flow) standing(j *job) (err error) {
 	}
 	if j.from.Local != "" {
 		j.source, j.at = "localhost", Place{Root: "/", Path: strings.TrimPrefix(path.Clean(j.from.Local), "/")}
-		return f.mayReadLocal(j.from.Local)
+		if err := f.mayReadLocal(); err != nil {
+			return err
+		}
+		return f.below(j.from.Local)
 	}
 	u, err := url.Parse(j.from.URL)
 	if err != nil {
@@ -182,6 +204,26 @@ func (f *Flow) standing(j *job) (err error) {
 	j.source = u.Host
 	return nil
 }
+
+// below refuses a file that is not below base_dir, where that is set.
+func (f *Flow) below(file string) error {
+	base := f.cfg.Values.String("base_dir")
+	if base == "" {
+		return nil
+	}
+	if real, err := filepath.EvalSymlinks(file); err == nil {
+		file = real
+	}
+	if real, err := filepath.EvalSymlinks(base); err == nil {
+		base = real
+	}
+	if rel, err := filepath.Rel(base, file); err != nil || !filepath.IsLocal(rel) {
+		return errBelow
+	}
+	return nil
+}
+
+var errBelow = errors.New("a file of this host that is not below base_dir")
 
 // touches are the absolute paths a job has to itself. A file that is not here is as if below its host.
 func (f *Flow) touches(j *job) []string {

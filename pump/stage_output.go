@@ -1,11 +1,8 @@
 package pump
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -68,12 +65,17 @@ func (s *stage) within(name string) (string, error) {
 
 // announce reads an output for its fingerprint, makes it durable and publishes its announcement.
 func (m *made) announce() {
+	s := m.stage
+	if !s.begin() {
+		m.over(broker.ErrClosed)
+		return
+	}
+	defer s.reading.Done()
 	a, err := m.read()
 	if err != nil {
 		m.over(err)
 		return
 	}
-	s := m.stage
 	s.f.install.Settle(s.tree, m.rel, m.file.f, func(err error) {
 		if err == nil && s.f.announce != nil {
 			err = s.f.announce.send(s.ctx, a, m.confirmed)

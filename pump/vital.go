@@ -31,7 +31,16 @@ func (f *Flow) Retries() int {
 }
 
 // Count are the counters of the flow.
-func (f *Flow) Count() map[string]int64 { return f.Counters.byName() }
+func (f *Flow) Count() map[string]int64 {
+	n := f.Counters.byName()
+	if s := f.filters.Load(); s != nil {
+		waiting, held, _ := s.Counts()
+		n["stage_waiting"], n["stage_held"] = int64(waiting), int64(held)
+		n["staged"], n["dropped"] = f.Counters.Staged.Load(), f.Counters.Dropped.Load()
+		n["made"], n["made_again"] = f.Counters.Made.Load(), f.Counters.MadeAgain.Load()
+	}
+	return n
+}
 
 // InHand is how many paths are to be announced and not confirmed. Since when is not known.
 func (p *Poster) InHand() (n int, oldest time.Time) {

@@ -22,6 +22,10 @@ func (f *Flow) work(ctx context.Context, j *job) {
 	if ctx.Err() != nil {
 		return
 	}
+	if !f.plan.files {
+		f.without(ctx, j)
+		return
+	}
 	if f.order.has(j.at.Full(), j.a.Time.Time()) {
 		f.Counters.Superseded.Add(1)
 		f.host.Log.Info("superseded", "path", j.at.Full(), "announced", j.a.Time)
@@ -65,7 +69,7 @@ func (f *Flow) fetch(ctx context.Context, j *job, tree *fetch.Tree) {
 		f.giveUp(j, fmt.Errorf("%w: block %d of %d", errBlocks, b.Number, b.Count))
 		return
 	}
-	if !f.cfg.Values.Bool("overwrite") {
+	if !f.cfg.Values.Bool("overwrite") || j.again && f.stage.takes(j) {
 		if same, err := fetch.Same(ctx, tree, j.at.Path, j.a); err == nil && same {
 			f.alike(ctx, j, tree)
 			return

@@ -34,6 +34,16 @@ type StageOptions struct {
 	Output func(*StageOutput)
 }
 
+// NewProgram reads a command, whose words are apart by blanks and may be quoted, and refuses one that cannot be
+// run from a working directory.
+func NewProgram(command, dir string) (Program, error) {
+	words, err := splitWords(command)
+	if err != nil {
+		return Program{}, err
+	}
+	return Program{Args: words, Dir: dir}, runnable(words[0], dir)
+}
+
 // NewStage makes a stage. No filter runs before there is something for it to do.
 func NewStage(o StageOptions) *Stage {
 	s := &Stage{o: o}

@@ -100,12 +100,15 @@ func (q *Queue) Fail(e *Entry, class Class, why string) (gaveUp bool, err error)
 		return false, nil
 	}
 	_, s, err := q.read(e.item)
+	if s.since.IsZero() {
+		s.since = now
+	}
+	if s.tries == 0 { // it was held, perhaps for long, and fails for the first time
+		s.since, e.item.since = now, now.Sub(q.start)
+	}
 	q.mu.Unlock()
 	if err != nil {
 		return false, err
-	}
-	if s.since.IsZero() {
-		s.since = now
 	}
 	if q.fail(&s, class, why, now, now.Sub(q.start)-e.item.since) {
 		if err := q.giveUp(e.Announcement, &s, now); err != nil {
