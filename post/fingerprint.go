@@ -35,10 +35,15 @@ type Fingerprint struct {
 // ParseSum reads the header "sum". It accepts what peers send without comma, such as R.
 func ParseSum(s string) (Fingerprint, error) {
 	method, value, _ := strings.Cut(s, ",")
-	if method == "" || len(method)+1+len(value) > MaxHeader || !printable(s) {
-		return Fingerprint{}, fmt.Errorf("bad sum %.80q", s)
+	if f := (Fingerprint{method, value}); f.sendable() {
+		return f, nil
 	}
-	return Fingerprint{method, value}, nil
+	return Fingerprint{}, fmt.Errorf("bad sum %.80q", s)
+}
+
+// sendable reports whether String is what ParseSum reads.
+func (f Fingerprint) sendable() bool {
+	return f.Method != "" && len(f.Method)+1+len(f.Value) <= MaxHeader && printable(f.Method) && printable(f.Value) && strings.IndexByte(f.Method, ',') < 0
 }
 
 func printable(s string) bool {

@@ -51,10 +51,9 @@ func ParseTimestamp(s string) (Timestamp, error) {
 	whole, frac, dotted := strings.Cut(s, ".")
 	strict := len(whole) == 14 && dotted && frac != "" && len(frac) <= 30
 	if len(whole) > 8 && whole[8] == 'T' {
-		whole = whole[:8] + whole[9:]
-		if strict = len(frac) >= 2 && len(frac) <= 30; strict {
-			s = whole + "." + frac
-		}
+		s = s[:8] + s[9:]
+		whole, frac, _ = strings.Cut(s, ".")
+		strict = len(frac) >= 2 && len(frac) <= 30
 	}
 	if i := strings.IndexAny(frac, "eE"); i >= 0 {
 		frac, strict = frac[:i], false

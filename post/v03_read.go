@@ -21,6 +21,9 @@ import (
 // maxBody bounds the body of a v03 announcement in bytes, content included.
 const maxBody = 16 << 20
 
+// maxShared is the length in bytes of the longest body whose memory is shared by the texts in it.
+const maxShared = 4 << 10
+
 // DecodeV03 reads the JSON body of version v03 (sr_post(7), VERSION 3), or of its early form, the
 // array [pubTime, baseUrl, relPath, headers]. Members missing, null or of a type nobody expects
 // are left out; only who does not say when, whence and what is refused. Errors wrap ErrMalformed.
@@ -43,9 +46,10 @@ func DecodeV03(topic string, body []byte) (*Announcement, error) {
 
 // A reader03 reads one body.
 type reader03 struct {
-	dec  *jsontext.Decoder
-	from bytes.Buffer
-	a    *Announcement
+	dec    *jsontext.Decoder
+	from   bytes.Buffer
+	shared string // the body; empty when it is too long to be held by what was read from it
+	a      *Announcement
 
 	pubTime, exact, method, value, sum, parts string
 
@@ -63,6 +67,9 @@ var readers = sync.Pool{New: func() any { return &reader03{dec: jsontext.NewDeco
 
 func (r *reader03) begin(topic string, body []byte) {
 	r.from = *bytes.NewBuffer(body)
+	if len(body) <= maxShared {
+		r.shared = string(body)
+	}
 	r.dec.Reset(&r.from, jsontext.AllowDuplicateNames(true))
 	r.a, r.size = &Announcement{Topic: topic, Headers: make(map[string]any, 8)}, -1
 }
@@ -112,11 +119,11 @@ func (r *reader03) object(take func(name string) error) error {
 		return err
 	}
 	for r.dec.PeekKind() != '}' {
-		name, err := r.dec.ReadToken()
+		name, err := r.scalar()
 		if err != nil {
 			return err
 		}
-		if err := take(name.String()); err != nil {
+		if err := take(name); err != nil {
 			return err
 		}
 	}
@@ -129,13 +136,34 @@ func (r *reader03) object(take func(name string) error) error {
 func (r *reader03) text(to *string) error {
 	switch r.dec.PeekKind() {
 	case '"', '0', 't', 'f':
-		t, err := r.dec.ReadToken()
+		s, err := r.scalar()
 		if err == nil {
-			*to = t.String()
+			*to = s
 		}
 		return err
 	}
 	return r.dec.SkipValue()
+}
+
+// scalar reads a name, or a value that is neither object nor array, as text.
+func (r *reader03) scalar() (string, error) {
+	v, err := r.dec.ReadValue()
+	switch {
+	case err != nil:
+		return "", err
+	case bytes.IndexByte(v, '\\') >= 0:
+		b, err := jsontext.AppendUnquote(nil, v)
+		return string(b), err
+	}
+	from, to := 0, len(v)
+	if v[0] == '"' {
+		from, to = 1, to-1
+	}
+	if r.shared == "" {
+		return string(v[from:to]), nil
+	}
+	start := int(r.dec.InputOffset()) - len(v)
+	return r.shared[start+from : start+to], nil
 }
 
 // number reads an integer, which may be text.

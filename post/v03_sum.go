@@ -62,8 +62,9 @@ func (f Fingerprint) identity() (method, value string) {
 		return "random", f.Value
 	}
 	if n := sumLength(f.Method); n > 0 && len(f.Value) == 2*n {
-		if raw, err := hex.DecodeString(f.Value); err == nil {
-			return longMethod(f.Method), base64.StdEncoding.EncodeToString(raw)
+		var raw [sha512.Size]byte
+		if _, err := hex.Decode(raw[:], []byte(f.Value)); err == nil {
+			return longMethod(f.Method), base64.StdEncoding.EncodeToString(raw[:n])
 		}
 	}
 	return f.Method, f.Value
@@ -97,22 +98,28 @@ func ofIdentity(method, value, file string) Fingerprint {
 			return Fingerprint{}
 		}
 	}
-	f := Fingerprint{short, value}
-	if back, err := ParseSum(f.String()); err != nil || back != f {
-		return Fingerprint{}
+	if f := (Fingerprint{short, value}); f.sendable() {
+		return f
 	}
-	return f
+	return Fingerprint{}
 }
 
 // inHex is a checksum of n bytes, in base64 with or without its padding, or already in hexadecimal; empty
 // when it is none.
 func inHex(value string, n int) string {
-	if raw, err := hex.DecodeString(value); err == nil && len(raw) == n {
-		return strings.ToLower(value)
+	if len(value) == 2*n {
+		if _, err := hex.DecodeString(value); err == nil {
+			return strings.ToLower(value)
+		}
 	}
-	raw, err := base64.RawStdEncoding.DecodeString(strings.TrimRight(value, "="))
-	if err != nil || len(raw) != n {
+	var raw [sha512.Size + 2]byte
+	var text [2 * sha512.Size]byte
+	value = strings.TrimRight(value, "=")
+	if base64.RawStdEncoding.DecodedLen(len(value)) > len(raw) {
 		return ""
 	}
-	return hex.EncodeToString(raw)
+	if m, err := base64.RawStdEncoding.Decode(raw[:], []byte(value)); err != nil || m != n {
+		return ""
+	}
+	return string(text[:hex.Encode(text[:], raw[:n])])
 }

@@ -22,7 +22,7 @@ func EncodeV03(a *Announcement) (Message, error) {
 	}
 	w := writer03{b: make([]byte, 0, 512+len(a.Path))}
 	w.b = append(w.b, '{')
-	w.str("pubTime", stampV03(a.Time.String()))
+	w.stamp("pubTime", a.Time.String())
 	w.place(a)
 	w.events(a)
 	w.identity(a.Sum)
@@ -69,8 +69,11 @@ func (w *writer03) open(name string) {
 
 func (w *writer03) close() { w.b = append(w.b, '}') }
 
-// stampV03 is a date stamp with the T of v03 before the hours.
-func stampV03(s string) string { return s[:8] + "T" + s[8:] }
+// stamp writes a date stamp of v02, with the T of v03 before its hours.
+func (w *writer03) stamp(name, s string) {
+	w.name(name)
+	w.b = append(append(append(append(append(w.b, '"'), s[:8]...), 'T'), s[8:]...), '"')
+}
 
 // place writes where the file is and what it is called. A srcpath that is the complete URL
 // becomes a retrievePath.
@@ -193,7 +196,7 @@ func (w *writer03) report(r Report, message string) {
 
 // headers writes all others, in order of their names, and returns those JSON has no form for.
 func (w *writer03) headers(a *Announcement) (dropped []string) {
-	names := make([]string, 0, len(a.Headers))
+	names := make([]string, 0, 16)
 	for k := range a.Headers {
 		if !private(k) && !told(a, k) {
 			names = append(names, k)
@@ -212,7 +215,10 @@ func (w *writer03) headers(a *Announcement) (dropped []string) {
 				continue
 			}
 			if k == HeaderMtime || k == HeaderAtime {
-				s = timeV03(s)
+				if t, err := ParseTimestamp(s); err == nil {
+					w.stamp(k, t.String())
+					continue
+				}
 			}
 			w.str(k, s)
 		}
@@ -231,13 +237,6 @@ func told(a *Announcement, name string) bool {
 		return a.Report != nil
 	}
 	return false
-}
-
-func timeV03(s string) string {
-	if t, err := ParseTimestamp(s); err == nil {
-		return stampV03(t.String())
-	}
-	return s
 }
 
 // scalar is a header's value as text.
