@@ -39,6 +39,7 @@ func rows() []row {
 		{"sr-status", statusRow},
 		{"sr-start", startRow},
 		{"idle", idleRow},
+		{"v03-codec", codecRow},
 	}
 }
 
