@@ -189,6 +189,8 @@ func (r *reader03) member(name string) error {
 		return r.text(&r.a.Path)
 	case HeaderExactPath:
 		return r.text(&r.exact)
+	case HeaderMtime, HeaderAtime:
+		return r.time(name)
 	case HeaderSum:
 		return r.text(&r.sum)
 	case HeaderParts:
@@ -329,6 +331,16 @@ func (r *reader03) reported() error {
 	return nil
 }
 
+// time keeps a date stamp, in the form of v02; what is none is left out.
+func (r *reader03) time(name string) error {
+	var s string
+	err := r.text(&s)
+	if t, bad := ParseTimestamp(s); bad == nil {
+		r.a.Headers[name] = t.String()
+	}
+	return err
+}
+
 // header keeps a member of no meaning here; null is none.
 func (r *reader03) header(name string) error {
 	switch r.dec.PeekKind() {
@@ -359,17 +371,6 @@ func (r *reader03) finish() (err error) {
 		return err
 	}
 	r.names()
-	for _, name := range [...]string{HeaderMtime, HeaderAtime} {
-		if _, there := a.Headers[name]; !there {
-			continue
-		}
-		t, bad := ParseTimestamp(a.Header(name))
-		if bad != nil {
-			delete(a.Headers, name)
-		} else {
-			a.Headers[name] = t.String()
-		}
-	}
 	if !a.HasBlock() && r.size >= 0 {
 		a.Block = partition.WholeFile(r.size)
 	}

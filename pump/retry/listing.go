@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -159,11 +160,9 @@ func Export(dir string, w io.Writer, patterns []string) (n int, err error) {
 		if done || !Matches(patterns, a.Path) {
 			return
 		}
-		if m, bad := post.EncodeV02(a); bad == nil {
-			if out, bad := marshalLine(m); bad == nil {
-				lines[key] = out
-				order = append(order, key)
-			}
+		if out, bad := exported(a); bad == nil {
+			lines[key] = out
+			order = append(order, key)
 		}
 	})
 	for _, key := range order {
@@ -177,4 +176,27 @@ func Export(dir string, w io.Writer, patterns []string) (n int, err error) {
 		}
 	}
 	return n, err
+}
+
+// exported is the line for the Python tools: as on the wire, with the texts too long for it besides. What
+// only v03 can carry they could not send on.
+func exported(a *post.Announcement) ([]byte, error) {
+	short := a.Clone()
+	maps.DeleteFunc(short.Headers, tooLong)
+	m, err := post.EncodeV02(short)
+	if err != nil {
+		return nil, err
+	}
+	for k, v := range a.Headers {
+		if tooLong(k, v) {
+			m.Headers[k] = v
+		}
+	}
+	return marshalLine(m)
+}
+
+// tooLong reports whether a header has no room on the wire, and no other place there.
+func tooLong(name string, v any) bool {
+	s, is := v.(string)
+	return is && len(s) > post.MaxHeader && name != post.HeaderRetrievePath
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -139,6 +141,44 @@ func TestExport(t *testing.T) {
 	var out bytes.Buffer
 	n, err := Export(dir, &out, nil)
 	if want := `["v02.post.d",{"parts":"1,1,1,0,0","sum":"d,0a"},"20261121000000.5 http://h/ a%20b"]` + "\n"; err != nil || n != 1 || out.String() != want {
+		t.Errorf("%d %v\n%s", n, err, out.String())
+	}
+}
+
+// What only v03 carries is in the queue again after a requeue and a restart, the content of the file included.
+// The Python tools are given what they can read of it, with no link left out.
+func TestRequeueKeepsV03(t *testing.T) {
+	dir := t.TempDir()
+	q, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := strings.Repeat("l/", 200)
+	a, err := post.DecodeV03("v03.d", []byte(`{"pubTime":"20261121T000000.25","baseUrl":"http://h/","relPath":"x","retrievePath":"get?x",`+
+		`"content":{"encoding":"base64","value":"/wA="},"geo":{"at":[1.5,null]},"fileOp":{"link":"`+link+`"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if gone, err := q.Add(a, Hopeless, "no"); err != nil || !gone {
+		t.Fatal(gone, err)
+	}
+	if out := order(t, q, dir, Requeue); out.Dead != 1 {
+		t.Fatalf("%+v", out)
+	}
+	if err := q.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if q, err = Open(dir, Options{}); err != nil {
+		t.Fatal(err)
+	}
+	defer q.Close()
+	due := q.Due(time.Now().Add(time.Hour), 2)
+	if len(due) != 1 || !reflect.DeepEqual(due[0].Announcement, a) {
+		t.Errorf("%+v\nwant %+v", due, a)
+	}
+	var out bytes.Buffer
+	want := `["v03.d",{"link":"` + link + `","sum":"` + a.Sum.String() + `"},"20261121000000.25 http://h/get?x x"]` + "\n"
+	if n, err := Export(dir, &out, nil); err != nil || n != 1 || out.String() != want {
 		t.Errorf("%d %v\n%s", n, err, out.String())
 	}
 }
