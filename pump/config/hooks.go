@@ -34,10 +34,10 @@ func HookVariable(name string) bool {
 // without any: logging, keeping house, reading listings, and finding the local
 // file of an announcement.
 func DoneAnyway(hook string) bool {
-	switch strings.TrimSuffix(hook, ".py") {
+	switch HookName(hook) {
 	case "file_log", "hb_cache", "hb_log", "hb_memory", "hb_police_queues", "hb_retry", "hb_sanity",
 		"html_page", "line_date", "line_mode", "log", "msg_2localfile", "msg_log", "msg_rawlog",
-		"part_log", "post_log", "report_log":
+		"part_log", "post_log", "report_log", "trace_on_stop":
 		return true
 	}
 	return false
@@ -45,11 +45,15 @@ func DoneAnyway(hook string) bool {
 
 // hookAdvice says what takes the place of a plugin that is not run.
 func hookAdvice(hook string) string {
-	switch name := strings.TrimSuffix(hook, ".py"); {
+	switch name := HookName(hook); {
 	case strings.HasPrefix(name, "poll_"):
-		return "name a program that lists with do_poll exec: or cmd:"
+		return "have sr_poll list what it can, or announce what a program of your own fetched with sr_post"
 	case strings.HasPrefix(name, "file_email"):
 		return "use on_file cmd: with a program that sends mail"
+	case name == "exp_2mqtt":
+		return "use on_post exec: with a program that publishes to MQTT"
+	case name == "simulate":
+		return "use the action explain, which says what would be done"
 	case strings.HasPrefix(name, "download_"), strings.HasPrefix(name, "accel_"):
 		return "use do_download cmd: with the program that fetches, such as cmd:curl -sfo ${file} ${url}"
 	case strings.HasPrefix(name, "destfn_"):
@@ -79,6 +83,13 @@ func (p *parser) checkHooks(o *Option, items []string) {
 	}
 	hook := items[0]
 	if DoneAnyway(hook) || isProgram(hook) {
+		return
+	}
+	if b, ok := FindBuiltin(hook); ok {
+		if _, err := b.At(o.Name); err != nil {
+			p.report(Problem{Option: o.Name, Severity: Error, hook: true,
+				Text: fmt.Sprintf("option %q: cannot run %q: %v", o.Name, hook, err)})
+		}
 		return
 	}
 	p.report(Problem{Option: o.Name, Severity: Error, hook: true,

@@ -12,15 +12,15 @@ import (
 // it nothing may start. What v02 does by plugins and we do without is fine.
 func TestHooksAreNotDroppedInSilence(t *testing.T) {
 	for line, want := range map[string]string{
-		"on_message filter.py":     "plugins in Python are not run",
-		"on_msg filter":            "plugins in Python are not run",
-		"plugin msg_rename_whatfn": "plugins in Python are not run",
-		"do_task exec:/bin/x -a":   "",
-		"do_send sftp cmd:put":     "",
-		"do_send sftp put.py":      "plugins in Python are not run",
-		"on_file file_log":         "",
-		"on_message msg_log.py":    "",
-		"on_message None":          "",
+		"on_message filter.py":   "plugins in Python are not run",
+		"on_msg filter":          "plugins in Python are not run",
+		"plugin rename_theirs":   "plugins in Python are not run",
+		"do_task exec:/bin/x -a": "",
+		"do_send sftp cmd:put":   "",
+		"do_send sftp put.py":    "plugins in Python are not run",
+		"on_file file_log":       "",
+		"on_message msg_log.py":  "",
+		"on_message None":        "",
 	} {
 		h := newHouse(t)
 		h.write("subscribe/s.conf", line)

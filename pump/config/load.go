@@ -153,6 +153,7 @@ func (p *parser) isComponentFile(origin string) bool {
 
 // finish adds the lists of the command line and settles how strict to be.
 func (p *parser) finish(paths []string) {
+	p.settleBuiltins()
 	p.settleHooks()
 	if p.values.Bool("pipe") {
 		p.added["path"] = append(p.added["path"], "-")

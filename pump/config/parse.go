@@ -147,16 +147,20 @@ func (p *parser) declareVariable(words []string) bool {
 // feedUnknown refuses what looks like a slip of the finger and keeps the rest
 // for hooks.
 func (p *parser) feedUnknown(name string, words []string) {
+	var late func(string) bool
+	if isBuiltinOption(name) {
+		late = HookVariable
+	}
 	if _, known := p.unknown[name]; !known {
 		text, hint := p.values.index.explainUnknown(name)
-		if hint != "" || name == "" {
+		if hint != "" && late == nil || name == "" {
 			p.fail(name, text, hint)
 			return
 		}
 		p.report(Problem{Option: name, Text: text, Hint: "it is kept for hooks as SR_OPT_" + name, Severity: Warning, unknown: true})
 	}
 	for i, w := range words {
-		words[i], _ = p.expand(w, nil)
+		words[i], _ = p.expand(w, late)
 	}
 	value := strings.Join(words, " ")
 	if len(words) == 0 {

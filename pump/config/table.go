@@ -189,8 +189,10 @@ type index struct {
 	at   map[string]int
 }
 
-func newIndex() *index {
-	x := &index{rows: Table(), at: make(map[string]int, 384)}
+func newIndex() *index { return indexOf(Table()) }
+
+func indexOf(rows []Option) *index {
+	x := &index{rows: rows, at: make(map[string]int, 2*len(rows))}
 	for i := range x.rows {
 		x.at[x.rows[i].Name] = i
 		for _, a := range x.rows[i].Aliases {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -49,23 +50,41 @@ func runnable(name, dir string) error {
 	return plain(err)
 }
 
-// Run runs the program for one event.
-func (c *command) Run(ctx context.Context, e *Event) (bool, error) {
+// begin waits for room for one more program, and bounds its time. cancel gives the room back.
+func (c *command) begin(ctx context.Context) (bounded context.Context, cancel func(), err error) {
 	select {
 	case c.room <- struct{}{}:
-		defer func() { <-c.room }()
 	case <-ctx.Done():
-		return false, ctx.Err()
+		return nil, nil, ctx.Err()
 	}
+	end := func() {}
 	if c.timeout > 0 {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("%w: %s", errHung, c.timeout))
-		defer cancel()
+		ctx, end = context.WithTimeoutCause(ctx, c.timeout, fmt.Errorf("%w: %s", errHung, c.timeout))
 	}
+	return ctx, func() { end(); <-c.room }, nil
+}
+
+// filled is the program for one event.
+func (c *command) filled(e *Event) Program {
 	p := c.program
 	p.Args, p.Env = fill(p.Args, e), append(environment(e), c.options...)
+	return p
+}
+
+// Run runs the program for one event.
+func (c *command) Run(ctx context.Context, e *Event) (bool, error) {
+	ctx, cancel, err := c.begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer cancel()
+	p := c.filled(e)
 	var out limited
-	err := p.once(ctx, e.Text, &out)
+	var in io.Reader
+	if e.Text != "" {
+		in = strings.NewReader(e.Text)
+	}
+	err = p.once(ctx, in, &out)
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
@@ -97,14 +116,11 @@ func (c *command) takeText(e *Event, out string) {
 }
 
 // once runs the program to its end, and with ctx ends it and all it started.
-func (p Program) once(ctx context.Context, in string, out *limited) error {
+func (p Program) once(ctx context.Context, in io.Reader, out io.Writer) error {
 	cmd := p.command()
 	said := newSayings(p)
 	defer said.close()
-	if in != "" {
-		cmd.Stdin = strings.NewReader(in)
-	}
-	cmd.Stdout, cmd.Stderr, cmd.WaitDelay = out, said, closeTime
+	cmd.Stdin, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = in, out, said, closeTime
 	if err := cmd.Start(); err != nil {
 		return err
 	}

@@ -16,8 +16,8 @@ type Maker func(Env) (Hook, error)
 // An Env is what a hook may look at of the configuration it stands in.
 type Env struct {
 	Option  string // where it was named, such as on_message
-	Name    string // by which it was named
 	Values  config.Values
+	Own     config.Values       // options of a hook that is built in
 	Unknown map[string][]string // options that are for hooks alone
 	State   string              // directory of what is kept between runs; it may be missing
 	Dir     string              // working directory
@@ -36,7 +36,7 @@ func New(c *config.Config, builtins map[string]Maker, env Env) (*Set, error) {
 	var errs []error
 	for _, point := range config.HookOptions() {
 		for _, line := range c.Values.List(point) {
-			h, err := s.hook(line, point, builtins, env)
+			h, points, err := s.hook(line, point, builtins, env)
 			switch {
 			case errors.Is(err, errUnknown) && (config.DoneAnyway(line) || c.Values.String("plugin_missing") == "ignore"):
 			case err != nil && c.Values.String("plugin_missing") == "ignore":
@@ -44,7 +44,7 @@ func New(c *config.Config, builtins map[string]Maker, env Env) (*Set, error) {
 			case err != nil:
 				errs = append(errs, &LineError{Option: point, Err: fmt.Errorf("option %q: cannot run %.80q: %w", point, line, err)})
 			case h != nil:
-				s.add(point, line, h)
+				s.add(points, line, h)
 			}
 		}
 	}
@@ -63,27 +63,41 @@ type LineError struct {
 func (e *LineError) Error() string { return e.Err.Error() }
 func (e *LineError) Unwrap() error { return e.Err }
 
-// hook makes the hook of one line.
-func (s *Set) hook(line, point string, builtins map[string]Maker, env Env) (Hook, error) {
+// hook makes the hook of one line, and says at which points it is run.
+func (s *Set) hook(line, point string, builtins map[string]Maker, env Env) (Hook, []string, error) {
 	env.Option = point
 	if kind, command, ok := Command(line); ok {
-		words, err := splitWords(command)
-		if err != nil {
-			return nil, err
-		}
-		if point == Plugin && kind == "cmd" {
-			return nil, errors.New("a plugin is asked at every point, so it is an exec:")
-		}
-		if kind == "exec" {
-			return newCoprocess(words, env)
-		}
-		return newCommand(words, env)
+		h, err := program(kind, command, env)
+		return h, pointsOf(point), err
 	}
-	env.Name = strings.TrimSuffix(line, ".py")
-	if make := builtins[env.Name]; make != nil {
-		return make(env)
+	b, named := config.FindBuiltin(line)
+	maker := builtins[b.Name]
+	if !named || maker == nil {
+		return nil, nil, errUnknown
 	}
-	return nil, errUnknown
+	points, err := b.At(point)
+	if err != nil {
+		return nil, nil, err
+	}
+	if env.Own, err = b.Read(env.Unknown); err != nil {
+		return nil, nil, err
+	}
+	h, err := maker(env)
+	return h, points, err
+}
+
+// program makes the hook of a command.
+func program(kind, command string, env Env) (Hook, error) {
+	words, err := splitWords(command)
+	switch {
+	case err != nil:
+		return nil, err
+	case env.Option == Plugin && kind == "cmd":
+		return nil, errors.New("a plugin is asked at every point, so it is an exec:")
+	case kind == "exec":
+		return newCoprocess(words, env)
+	}
+	return newCommand(words, env)
 }
 
 // Command takes the line of a hook apart that is a program: exec or cmd, and what is to be run. Words
@@ -108,22 +122,27 @@ func Schemes(line string) (schemes []string, rest string) {
 	return strings.Split(strings.ToLower(first), ","), rest
 }
 
-// add puts a hook at its point; one of the option plugin at every point an event comes by.
-func (s *Set) add(point, line string, h Hook) {
+// add puts a hook at its points.
+func (s *Set) add(points []string, line string, h Hook) {
 	s.all = append(s.all, h)
-	points := []string{point}
-	if point == Plugin {
-		points = everyPoint()
+	if schemes, _ := Schemes(line); schemes != nil {
+		h = forSchemes{h, schemes}
 	}
 	for _, p := range points {
 		if s.chains[p] == nil {
 			s.chains[p] = &Chain{point: p}
 		}
-		if schemes, _ := Schemes(line); schemes != nil {
-			h = forSchemes{h, schemes}
-		}
 		s.chains[p].hooks = append(s.chains[p].hooks, link{h, line})
 	}
+}
+
+// pointsOf are those at which the programs of an option are run: of the option plugin every point an event
+// comes by.
+func pointsOf(option string) []string {
+	if option == Plugin {
+		return everyPoint()
+	}
+	return []string{option}
 }
 
 // everyPoint are those at which a plugin is asked.
