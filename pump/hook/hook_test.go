@@ -64,7 +64,7 @@ func (b *bed) hooks(lines ...string) (*hook.Set, error) {
 	if config.Failed(problems) {
 		b.Fatal(problems)
 	}
-	return hook.New(c, hook.Builtins(), hook.Env{Dir: b.dir, Log: slog.New(slog.NewTextHandler(b.log, nil)), Now: time.Now})
+	return hook.New(c, hook.Builtins(), hook.Env{Dir: b.dir, State: filepath.Join(b.dir, "state"), Log: slog.New(slog.NewTextHandler(b.log, nil)), Now: time.Now})
 }
 
 // chain is the hooks of one line at its own point.
