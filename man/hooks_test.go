@@ -35,7 +35,7 @@ func builtinEntries(t *testing.T) map[string]string {
 			continue
 		}
 		end := i + 1 + slices.Index(lines[i+1:], ".Pp")
-		out[name] = strings.ReplaceAll(plain(lines[i+1:end]), " Ar ", " ")
+		out[name] = strings.NewReplacer(" Ar ", " ", `\-`, "-").Replace(plain(lines[i+1 : end]))
 		if strings.HasPrefix(lines[end+1], ".It") || strings.HasPrefix(lines[end+1], ".El") {
 			t.Errorf("the entry of %s says nothing", name)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"srpump/post"
+	"srpump/pump/hook"
 	"srpump/pump/retry"
 )
 
@@ -15,7 +16,7 @@ const LevelEach = slog.LevelInfo - 1
 
 // OldLineKey is the key of a record that holds an OldLine. It is for logs in the form of v02,
 // and left out of all others.
-const OldLineKey = "v02"
+const OldLineKey = hook.OldLineKey
 
 // An OldLine is what v02 logs of an event, in place of our phrase and its keys: lines operators
 // search their logs for (sr_options(5), log_format).

@@ -49,7 +49,7 @@ func accelCommand(command, name string) string {
 
 // chooses reports whether an announced file is so large, and of a scheme the program fetches.
 func (a *accel) chooses(scheme string, of *post.Announcement) bool {
-	return slices.Contains(a.schemes, scheme) && of.Size() >= a.threshold
+	return slices.Contains(a.schemes, scheme) && max(of.Size(), 0) >= a.threshold
 }
 
 // Run fetches one file. What is not for it passes.
