@@ -3,7 +3,6 @@ package pump
 import (
 	"context"
 	"log/slog"
-	"strings"
 
 	"srpump/post"
 	"srpump/pump/hook"
@@ -24,14 +23,21 @@ type OldLine interface{ OldLine() string }
 
 func oldLine(l OldLine) slog.Attr { return slog.Any(OldLineKey, l) }
 
-// announcedLine is the line of the v02 hook post_log.
+// announcedLine is the line of the v02 hook post_log, which is in the words of v02 for other versions too.
 type announcedLine struct {
 	m post.Message
+	a *post.Announcement
 }
 
 // OldLine implements OldLine.
 func (l announcedLine) OldLine() string {
-	return "post_log notice=" + strings.TrimRight(string(l.m.Body), " \n") + " headers=" + retry.PythonDict(l.m.Headers)
+	m := l.m
+	if post.IsV03(m.Topic) {
+		if old, err := post.EncodeV02(l.a); err == nil {
+			m = old
+		}
+	}
+	return "post_log notice=" + retry.LogWords(m, l.a.Path)
 }
 
 // downloadedLine is the line of the v02 hook file_log: where the file is now.
@@ -56,6 +62,6 @@ func logAnnounced(log *slog.Logger, a *post.Announcement, m post.Message) {
 	ctx := context.Background()
 	if log.Enabled(ctx, LevelEach) {
 		log.Log(ctx, LevelEach, "announced", "topic", a.Topic, "path", a.Path, "sum", a.Sum, "base", shownURL(a.Base), "announced", a.Time, "parts", a.Block,
-			oldLine(announcedLine{m}))
+			oldLine(announcedLine{m, a}))
 	}
 }

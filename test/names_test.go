@@ -4,14 +4,18 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"srpump/post"
+	"srpump/pump/retry"
 )
 
 // awkward are names the first line of a v02 message cannot carry as they are, or that somebody on the way
 // could take for something else.
 func awkward() []string {
-	return []string{"a%20literal", "a%23b", "sp ace#", "tab\there", "two\nlines", "cr\rx", "esc\x1b[2Jx", "\xff\xfe latin \xe9.bin", "caf\u00e9", "a\u2028b",
+	return []string{"a%20literal", "a%23b", "sp ace#", "tab\there", "two\nlines", "cr\rx", "esc\x1b[2Jx", "\xff\xfe latin \xe9.bin", "caf\u00e9", "a\u2028b", "\u2028 and \ufeff%20", `a\u2028b`,
 		"-rf", "; rm x", "$HOME", "${PBD}", `back\slash`, `quo"te'`, "100%", "%", "%2", "%2e%2e", "a+b&c?d=e", "x:y@z", strings.Repeat("\xfe", 150), "d%20\xff/in\nner"}
 }
 
@@ -54,8 +58,28 @@ func TestAwkwardNames(t *testing.T) {
 				}
 			}
 		}
-		if n := strings.Count(w.text(), "post_log notice="); n != len(awkward()) {
-			t.Errorf("%d of %d announcements in the log of v02", n, len(awkward()))
+		saved, _ := h.run(0, w.text(), "sr_log2save")
+		logged := pathsSaved(t, saved)
+		for _, name := range awkward() {
+			if !slices.Contains(logged, name) {
+				t.Errorf("the log of v02 does not tell of %q", name)
+			}
+		}
+		if len(logged) != len(awkward()) {
+			t.Errorf("%d of %d announcements in the log of v02", len(logged), len(awkward()))
 		}
 	})
+}
+
+// pathsSaved are the paths of the lines of a save file.
+func pathsSaved(t *testing.T, text string) (paths []string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		m, _, err := retry.DecodeSaved([]byte(line))
+		must(t, err)
+		a, err := post.DecodeV02(m.Topic, m.Headers, m.Body)
+		must(t, err)
+		paths = append(paths, a.Path)
+	}
+	return paths
 }

@@ -88,6 +88,9 @@ func fromWords(text string) (m post.Message, err error) {
 			m.Headers[name] = value
 		}
 	}
+	if first == 3 {
+		words[2] = unprinted(words[2], m.Headers)
+	}
 	m.Body = []byte(strings.Join(words[:first], " "))
 	return complete(m)
 }

@@ -44,6 +44,33 @@ func TestFromLog(t *testing.T) {
 	}
 }
 
+// What a log cannot show as it is comes back exactly; a name that looks like an escape is one, and a
+// header that speaks of another path than the line is not believed.
+func TestLogWords(t *testing.T) {
+	for _, path := range []string{"/d/a", "/a\u2028b", `/a\u2028b`, "/\u2028%20\ufeff", "/\xff\u2028", "/\x1b[2J\u0085", "/back\\slash", "/\ufffd"} {
+		a := &post.Announcement{Topic: "v02.post", Base: "http://h/", Path: path, Headers: map[string]any{}}
+		m, err := post.EncodeV02(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := LogWords(m, path)
+		if strings.ContainsAny(words, "\u2028\u0085\n\x1b") {
+			t.Errorf("%q shows what it must not", words)
+		}
+		m, told, err := FromLog("2026-11-21 04:27:37,618 [INFO] post_log notice=" + words)
+		if err != nil || !told {
+			t.Fatalf("%q: %v %v", words, told, err)
+		}
+		if a, err = post.DecodeV02(m.Topic, m.Headers, m.Body); err != nil || a.Path != path {
+			t.Errorf("%q, not %q: %v", a.Path, path, err)
+		}
+	}
+	m, _, err := FromLog(`post_log notice=20261121042737.61 http://h/ /d/a headers={'exact_path': 'L2V0Yy9wYXNzd2Q=', 'sum': '0,1'}`)
+	if a, bad := post.DecodeV02(m.Topic, m.Headers, m.Body); err != nil || bad != nil || a.Path != "/d/a" {
+		t.Errorf("%+v %v %v", a, err, bad)
+	}
+}
+
 func TestFromDamagedLog(t *testing.T) {
 	for _, line := range []string{
 		`post_log notice=20261121042737.61 http://h/`, `post_log notice=20261121042737.61 http://h/ a headers={'a': 'b`, `post_log notice=20261121042737.61 http://h/ a headers={'a' 'b'}`,

@@ -12,6 +12,7 @@ import (
 
 	"srpump/pump"
 	"srpump/pump/config"
+	"srpump/pump/retry"
 )
 
 // The forms of a log, which the option log_format names. autoFormat is the old one in the log of
@@ -126,7 +127,7 @@ func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
 	b = append(b, byte('0'+ms/100), byte('0'+ms/10%10), byte('0'+ms%10))
 	b = append(append(append(b, " ["...), levelName(r.Level, h.old)...), "] "...)
 	if text, there := oldText(r); h.old && there {
-		b = appendPrintable(b, text)
+		b = retry.AppendPrintable(b, text)
 	} else {
 		b = append(append(b, r.Message...), h.attrs...)
 		r.Attrs(func(a slog.Attr) bool { b = appendAttr(b, a); return true })
@@ -149,23 +150,6 @@ func oldText(r slog.Record) (text string, there bool) {
 		return !there
 	})
 	return text, there
-}
-
-// appendPrintable writes what would end the line, or move on a terminal, as escapes.
-func appendPrintable(b []byte, text string) []byte {
-	for i, r := range text {
-		size := utf8.RuneLen(r)
-		if r == utf8.RuneError {
-			_, size = utf8.DecodeRuneInString(text[i:])
-		}
-		if size > 1 && r != utf8.RuneError && strconv.IsPrint(r) || size == 1 && r >= ' ' && r < 0x7f {
-			b = append(b, text[i:i+size]...)
-			continue
-		}
-		quoted := strconv.AppendQuote(nil, text[i:i+size])
-		b = append(b, quoted[1:len(quoted)-1]...)
-	}
-	return b
 }
 
 // WithAttrs returns a handler that writes them in each line.
