@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"srpump/pump/retry"
 	"srpump/test/rabbit"
 )
 
@@ -270,19 +271,27 @@ func (h *wholeHost) awaitEmptyQueues() {
 			return err == nil && strings.Trim(out, "0\n\t ") == ""
 		}, h.state)
 	}
+	waitWithin(h.t, hostDeadline, "retry queues are not empty", func() bool { return len(h.retries()) == 0 }, h.state)
 }
 
 // nothingGivenUp: no announcement is in a dead-letter file or a retry queue.
 func (h *wholeHost) nothingGivenUp() {
 	h.t.Helper()
-	for _, name := range []string{"dead_letter.jsonl", "retry.jsonl"} {
-		found, _ := filepath.Glob(h.path("home/.cache/sarra/*/*", name))
-		for _, f := range found {
-			if text, _ := os.ReadFile(f); len(text) > 0 {
-				h.t.Errorf("%s: %.2000s", f, text)
-			}
-		}
+	for _, l := range h.retries() {
+		h.t.Errorf("%s: tried %d times, given up: %v, %s", l.Path, l.Tries, l.Dead, l.Why)
 	}
+}
+
+// retries are all that waits on disk or was given up: what takes long goes there, however it ends.
+func (h *wholeHost) retries() (all []retry.Listed) {
+	h.t.Helper()
+	found, _ := filepath.Glob(h.path("home/.cache/sarra/*/*"))
+	for _, dir := range found {
+		list, err := retry.List(dir)
+		must(h.t, err)
+		all = append(all, list...)
+	}
+	return all
 }
 
 // processes are the pids of everything that runs with the home of this host.

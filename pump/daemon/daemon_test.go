@@ -182,7 +182,7 @@ func TestWanted(t *testing.T) {
 	if err := os.WriteFile(stale, []byte("99"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := Enter(st); err != nil || Wanted(st) {
+	if err := Enter(st, 0); err != nil || Wanted(st) {
 		t.Fatalf("wanted without progress: %v", err)
 	}
 	if err := (&Progress{PID: os.Getpid()}).Write(st); err != nil || !Wanted(st) {
@@ -207,7 +207,7 @@ func TestForgetInBetween(t *testing.T) {
 	st := newState(t)
 	lock, err := Take(st, Started)
 	if err == nil {
-		err = errors.Join(Enter(st), (&Progress{PID: os.Getpid()}).Write(st), Forget(st))
+		err = errors.Join(Enter(st, 1), (&Progress{PID: os.Getpid()}).Write(st), Forget(st))
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -249,6 +249,49 @@ func TestTakeDuringForget(t *testing.T) {
 		if err := errors.Join(lock.file.Truncate(0), lock.Release()); err != nil { // as if it were dead
 			t.Fatal(err)
 		}
+	}
+}
+
+// A v02 status and sanity count the process numbers from 01 to the instances the configuration asks
+// for, and want as many as the .state file says: decimal, without a line feed, of live processes.
+func TestFilesOfInstances(t *testing.T) {
+	st := newState(t)
+	me := strconv.Itoa(os.Getpid())
+	for _, n := range []int{3, 2, 5, 1} {
+		if err := Enter(st, n); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := os.ReadFile(st.Instances()); err != nil || string(b) != strconv.Itoa(n) {
+			t.Errorf("%d instances: .state is %q, %v", n, b, err)
+		}
+		for i := 1; i <= 5; i++ {
+			b, err := os.ReadFile(st.Pid(i))
+			if i <= n && (err != nil || string(b) != me) || i > n && !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%d instances: the number of %02d is %q, %v", n, i, b, err)
+			}
+		}
+		if pid, found := Stranger(st); found {
+			t.Errorf("%d instances: process %d is a stranger", n, pid)
+		}
+	}
+}
+
+// What we started, was killed, and v02 has started since is not ours to start again, however v02 left it.
+func TestWantedByOthers(t *testing.T) {
+	st := newState(t)
+	write := func(name, text string) {
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(Enter(st, 2), (&Progress{PID: os.Getpid()}).Write(st)); err != nil || !Wanted(st) {
+		t.Fatalf("killed, and is not wanted: %v", err)
+	}
+	write(st.Pid(1), "4194301")
+	write(st.Pid(2), "4194302")
+	write(st.Instances(), "2")
+	if Wanted(st) {
+		t.Error("what v02 started is wanted")
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 
 	"srpump/pump/config"
 )
@@ -15,16 +17,22 @@ import (
 const Started = 1
 
 // Enter leaves the files operators know of a started configuration: its process number, and
-// that it is meant to run. Files of processes that are over are replaced.
-func Enter(st config.State) error {
-	if err := removePids(st); err != nil {
+// that it is meant to run. Files of processes that are over are replaced. A configuration that asks
+// for so many instances has a number for each, all of this process: commands of v02 on the same host
+// then find as many as they expect, and neither start nor stop any of them.
+func Enter(st config.State, instances int) error {
+	pid := []byte(strconv.Itoa(os.Getpid()))
+	var mine []string
+	for i := range max(instances, 1) {
+		mine = append(mine, st.Pid(Started+i))
+		if err := replace(mine[i], pid); err != nil {
+			return err
+		}
+	}
+	if err := replace(st.Instances(), []byte(strconv.Itoa(len(mine)))); err != nil {
 		return err
 	}
-	err := replace(st.Pid(Started), []byte(strconv.Itoa(os.Getpid())))
-	if err == nil {
-		err = replace(st.Instances(), []byte(strconv.Itoa(Started)))
-	}
-	return err
+	return removePids(st, mine...) // last: there is no moment with too few
 }
 
 // Leave removes the process number of a configuration that ended.
@@ -40,21 +48,37 @@ func Disown(st config.State) error {
 	return errors.Join(removePids(st), remove(st.Instances()), remove(progressPath(st)))
 }
 
-// Wanted reports whether the configuration was started and nobody stopped it. What only v02
-// has started does not count: it leaves no progress.
+// Wanted reports whether the configuration was started and nobody stopped it. What v02 has started
+// does not count, nor what it has started since: it leaves no progress, and other process numbers.
 func Wanted(st config.State) bool {
-	for _, name := range []string{st.Instances(), progressPath(st)} {
-		if _, err := os.Stat(name); err != nil {
+	if _, err := os.Stat(st.Instances()); err != nil {
+		return false
+	}
+	p, err := ReadProgress(st)
+	if err != nil {
+		_, err = os.Stat(progressPath(st)) // one that cannot be read is ours all the same
+		return err == nil
+	}
+	for _, f := range pids(st) {
+		if b, err := os.ReadFile(f); err == nil && strings.TrimSpace(string(b)) != strconv.Itoa(p.PID) {
 			return false
 		}
 	}
 	return true
 }
 
-func removePids(st config.State) error {
-	files, err := filepath.Glob(filepath.Join(st.Dir(), "sr_"+st.Component+"_*.pid"))
-	for _, f := range files {
-		err = errors.Join(err, remove(f))
+// pids are the files with process numbers of a configuration.
+func pids(st config.State) []string {
+	dir := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(st.Dir())
+	files, _ := filepath.Glob(filepath.Join(dir, "sr_"+st.Component+"_*.pid")) // the pattern is well-formed
+	return files
+}
+
+func removePids(st config.State, but ...string) (err error) {
+	for _, f := range pids(st) {
+		if !slices.Contains(but, f) {
+			err = errors.Join(err, remove(f))
+		}
 	}
 	return err
 }

@@ -15,8 +15,7 @@ import (
 // is about something else by now, is of no meaning. What is our own program holds the lock or
 // runs nothing, so it is no stranger.
 func Stranger(st config.State) (pid int, found bool) {
-	files, _ := filepath.Glob(filepath.Join(st.Dir(), "sr_"+st.Component+"_*.pid"))
-	for _, f := range files {
+	for _, f := range pids(st) {
 		b, err := os.ReadFile(f)
 		if err != nil {
 			continue

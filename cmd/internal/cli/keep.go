@@ -70,7 +70,7 @@ func (s *session) enter(st config.State) (leave func(error), err error) {
 		return func(error) {}, nil
 	}
 	wanted := daemon.Wanted(st)
-	if err := daemon.Enter(st); err != nil {
+	if err := daemon.Enter(st, s.instances()); err != nil {
 		return nil, fmt.Errorf("cannot keep state: %w", err)
 	}
 	return func(err error) {
@@ -85,6 +85,21 @@ func (s *session) enter(st config.State) (leave func(error), err error) {
 	}, nil
 }
 
+// enterAgain is enter for a configuration that may ask for another number of instances.
+func (s *session) enterAgain() {
+	if s.instance == 0 {
+		return
+	}
+	if err := daemon.Enter(s.cfg.State(), s.instances()); err != nil {
+		s.log.Warn("progress not written", "error", err)
+	}
+}
+
+// instances are as many as v02 would have started.
+func (s *session) instances() int {
+	return max(1, s.cfg.Values.Int("instances"))
+}
+
 // turns runs one worker after another, for as long as each is asked to make room for the next.
 // When one does not come to work with what it has read, the configuration before it is used again.
 func (s *session) turns(ctx context.Context, w worker) error {
@@ -95,10 +110,12 @@ func (s *session) turns(ctx context.Context, w worker) error {
 		case next != nil:
 			before, s.cfg, s.resumes, w = s.cfg, cfg, true, next
 			s.log.Info("configuration read again", "config", cfg.Path)
+			s.enterAgain()
 			s.level.Set(level(cfg.Values))
 		case err != nil && before != nil && !s.pulse.works() && ctx.Err() == nil:
 			s.log.Error("configuration does not work, going on with the one before", "error", err, "hint", broker.Hint(err))
 			s.cfg, before = before, nil
+			s.enterAgain()
 			s.level.Set(level(s.cfg.Values))
 			if w, err = s.newWorker(); err != nil {
 				return err

@@ -27,6 +27,7 @@ type pulse struct {
 	now    bool          // w works
 	ever   bool          // some worker did
 	failed bool          // the file could not be written, which was said
+	others []string      // logs v02 may have left of further instances
 }
 
 const (
@@ -99,6 +100,18 @@ func (p *pulse) look() {
 	}
 	if moved || now-p.p.BeatUptime >= p.p.BeatEvery {
 		p.write()
+		p.freshen(now)
+	}
+}
+
+// freshen touches the logs of the other instances, where v02 has left some: its sanity ends the process
+// of one whose log is old, which is this process.
+func (p *pulse) freshen(now time.Duration) {
+	if p.hung(now) {
+		return
+	}
+	for _, log := range p.others {
+		_ = os.Chtimes(log, time.Time{}, time.Now()) // most are not there
 	}
 }
 
@@ -140,6 +153,17 @@ func (p *pulse) attend(w worker) {
 		p.before = p.counts()
 	}
 	p.w, p.now, p.limit = w, false, p.s.cfg.Values.Duration("sanity_log_dead")
+	p.others = p.s.otherLogs()
+}
+
+// otherLogs are the files v02 logs to from the further instances this process stands for.
+func (s *session) otherLogs() (logs []string) {
+	for i := daemon.Started + 1; s.instance > 0 && i <= s.instances(); i++ {
+		if log := s.logPath(i); log != s.logPath(s.instance) {
+			logs = append(logs, log)
+		}
+	}
+	return logs
 }
 
 // ready says that the worker works.
