@@ -72,7 +72,7 @@ func Explain(ctx context.Context, c *config.Config, h *Host, what string, each f
 // explain says what the flow would do with an announcement.
 func (f *Flow) explain(a *post.Announcement) *Explanation {
 	var err error
-	j := &job{a: a, sum: a.Sum, block: a.Block}
+	j := &job{a: a, came: a, sum: a.Sum, block: a.Block}
 	e := &Explanation{Text: matched(a)}
 	if j.choice, err = f.rules.Choose(a); err != nil {
 		e.Refused = err

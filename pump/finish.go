@@ -94,8 +94,8 @@ func (n *finisher) end(batch []ending) {
 		if e.j.turn != nil {
 			n.f.order.leave(e.j.turn)
 		}
-		if e.j.a != nil {
-			n.f.Counters.LagNanos.Store(int64(n.f.host.Now().Sub(e.j.a.Time.Time())))
+		if e.j.came != nil {
+			n.f.Counters.LagNanos.Store(int64(n.f.host.Now().Sub(e.j.came.Time.Time())))
 		}
 		if tag, waits := n.f.jobs.end(e.j); waits {
 			tags = append(tags, tag)
@@ -147,9 +147,9 @@ func (n *finisher) settle(batch []ending) {
 		if entry != nil && e.o != shelved {
 			writing.Go(func() { n.report(n.f.retries.Done(entry)) })
 		}
-		if e.o == done && n.f.plan.files && n.f.retries.Pending(e.j.a.Path) {
+		if e.o == done && n.f.plan.files && n.f.retries.Pending(e.j.came.Path) {
 			writing.Go(func() {
-				_, err := n.f.retries.Cancel(e.j.a.Path, n.f.believed(e.j.a.Time))
+				_, err := n.f.retries.Cancel(e.j.came.Path, n.f.believed(e.j.came.Time))
 				n.report(err)
 			})
 		}

@@ -36,26 +36,31 @@ type Flow struct {
 	place  Placement
 	events eventSet
 
-	in, out  broker.Conn
-	consumer broker.Consumer
-	standby  *standby   // the consumer, with the option vip
-	lookout  lookout    // of it
-	settled  bool       // the queues were made by this run
-	announce *announcer // nil when nothing is posted
-	reports  *reporter  // nil when nobody is told what became of an announcement
-	cache    *winnow.Cache
-	retries  *retry.Queue
-	keeper   *keep.Keeper // nil when nothing is retired
-	order    *order
-	pool     *pool
-	saver    *saver // nil when announcements are not just saved
-	stage    *stage // nil without a filter
-	trees    trees
-	sources  transfer.Set
-	pace     *fetch.Pace // of all transfers together
-	install  *fetch.Installer
-	finish   *finisher
-	suspects int // deliveries that a run killed before this one may have done already
+	in, out   broker.Conn
+	consumer  broker.Consumer
+	standby   *standby   // the consumer, with the option vip
+	lookout   lookout    // of it
+	settled   bool       // the queues were made by this run
+	announce  *announcer // nil when nothing is posted
+	reports   *reporter  // nil when nobody is told what became of an announcement
+	cache     *winnow.Cache
+	retries   *retry.Queue
+	keeper    *keep.Keeper // nil when nothing is retired
+	order     *order
+	hooks     *hook.Set
+	life      context.Context // of hooks: they are given a while at a stop
+	release   func()          // of life
+	crew      *crew
+	screening *order // of what hooks see before it is winnowed
+	pool      *pool
+	saver     *saver // nil when announcements are not just saved
+	stage     *stage // nil without a filter
+	trees     trees
+	sources   transfer.Set
+	pace      *fetch.Pace // of all transfers together
+	install   *fetch.Installer
+	finish    *finisher
+	suspects  int // deliveries that a run killed before this one may have done already
 
 	opened  atomic.Pointer[retry.Queue] // retries, for who asks from outside
 	filters atomic.Pointer[hook.Stage]  // of the stage, the same
@@ -98,15 +103,16 @@ type plan struct {
 
 // NewFlow reads what a flow needs from its configuration. Nothing is opened before Run.
 func NewFlow(c *config.Config, h *Host) (*Flow, error) {
-	f := &Flow{cfg: c, host: h, state: c.State().Dir(), events: newEvents(c), order: newOrder(), lookout: lookout{HoldsAddress, lookEvery},
+	f := &Flow{cfg: c, host: h, state: c.State().Dir(), events: newEvents(c), order: newOrder(), crew: newCrew(), screening: newOrder(), lookout: lookout{HoldsAddress, lookEvery},
 		place: Placement{Cwd: h.Cwd, BaseDir: c.Values.String("base_dir"), PostDir: c.Values.String("post_base_dir"), Now: h.Now}}
-	var errs [2]error // all that is wrong is said at once
+	var errs [3]error // all that is wrong is said at once
 	f.plan, errs[0] = newPlan(c, h)
 	f.inline = inliner{max: -1}
 	if f.plan.posting {
 		f.inline = newInliner(c, f.plan.prefix, h.Log)
 	}
 	f.rules, errs[1] = NewRules(c.Rules, c.Final, c.AcceptsUnmatched())
+	f.hooks, errs[2] = newHooks(c, h)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
@@ -128,6 +134,7 @@ func (f *Flow) Run(ctx context.Context) error {
 	ctx, f.abort = context.WithCancel(ctx)
 	f.life = ctx
 	defer f.abort()
+	f.life, f.release = lingering(ctx, stopTime)
 	if err := f.start(ctx); err != nil {
 		f.stop()
 		if errors.Is(err, context.Canceled) {
@@ -180,8 +187,10 @@ func (f *Flow) stop() {
 	if f.pool != nil {
 		f.pool.close()
 	}
+	f.crew.wait()
 	if f.stage != nil {
 		f.stage.close()
+		f.crew.wait()
 		defer f.stage.end()
 	}
 	if f.plan.from.isPipe() && f.retries != nil {
@@ -189,6 +198,7 @@ func (f *Flow) stop() {
 	}
 	if f.install != nil {
 		f.install.Close()
+		f.crew.wait()
 	}
 	if f.saver != nil {
 		if err := f.saver.close(); err != nil {
@@ -214,6 +224,8 @@ func (f *Flow) stop() {
 	if f.reports != nil {
 		f.reports.close(short)
 	}
+	stopHooks(short, f.hooks, f.host)
+	f.release()
 	f.close()
 }
 

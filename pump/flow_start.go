@@ -25,6 +25,9 @@ func (f *Flow) start(ctx context.Context) error {
 	if err := f.openState(); err != nil {
 		return err
 	}
+	if err := f.startHooks(ctx); err != nil {
+		return err
+	}
 	f.slots = make(chan struct{}, f.plan.prefetch)
 	f.pool = newPool(f.plan.workers, f.hostShare(), f.newestFirst(), f.work)
 	f.finish = newFinisher(f)
@@ -66,6 +69,17 @@ func (f *Flow) start(ctx context.Context) error {
 		}
 	}
 	return f.openRestorer()
+}
+
+// startHooks asks whether to start, and removes what hooks of a run before this one were fetching.
+func (f *Flow) startHooks(ctx context.Context) error {
+	if f.hooks == nil {
+		return nil
+	}
+	if err := os.RemoveAll(f.fetching()); err != nil {
+		return fmt.Errorf("cannot keep state: %w", err)
+	}
+	return startHooks(ctx, f.hooks)
 }
 
 // openState opens the cache and the retry queue.

@@ -52,6 +52,7 @@ func (f *Flow) take(ctx context.Context, d *broker.Delivery) {
 	if err == nil {
 		f.trustExchange(j.a, d.Exchange)
 	}
+	j.came = j.a
 	f.jobs.add(j)
 	if err != nil {
 		f.Counters.Malformed.Add(1)
@@ -94,7 +95,7 @@ func (f *Flow) admit(ctx context.Context, j *job) {
 			return
 		}
 	}
-	f.winnow(ctx, j)
+	f.screen(ctx, j)
 }
 
 // kindOf is the event an announcement reports, in the words of the option events.

@@ -15,7 +15,8 @@ import (
 
 // A job is one announcement on its way through the flow.
 type job struct {
-	a     *post.Announcement // as it came; not changed
+	came  *post.Announcement // not changed, nor replaced; nil when nothing could be understood
+	a     *post.Announcement // the same, or what hooks made of it; looked at by who is at the job alone
 	again bool               // it may have been done before, by a run that was killed
 
 	choice Choice
@@ -131,7 +132,7 @@ func (s *jobSet) since(t time.Time) (out []*job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for j := range s.jobs {
-		if j.a != nil && j.began.Before(t) {
+		if j.came != nil && j.began.Before(t) {
 			out = append(out, j)
 		}
 	}

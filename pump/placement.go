@@ -235,3 +235,9 @@ func ago(s string) (time.Duration, error) {
 	n, err := strconv.ParseFloat(s, 64)
 	return time.Duration(n * float64(unit)), err
 }
+
+// split is a place as hooks see it: the root, the directory and the name in it.
+func (p Place) split() (root, dir, name string) {
+	full := p.Full()
+	return p.Root, filepath.Dir(full), filepath.Base(full)
+}

@@ -10,6 +10,7 @@ import (
 
 	"srpump/post"
 	"srpump/pump/config"
+	"srpump/pump/hook"
 	"srpump/winnow"
 )
 
@@ -33,6 +34,7 @@ type Poster struct {
 	out    *announcer
 	dry    func(*post.Announcement) // takes announcements in place of the broker, for Explain
 	owed   owed
+	hooks  *hook.Set
 	fatal  error // what ends everything, set once
 	once   sync.Once
 	cancel context.CancelFunc
@@ -41,7 +43,7 @@ type Poster struct {
 // NewPoster reads what a poster needs from its configuration.
 func NewPoster(c *config.Config, h *Host) (*Poster, error) {
 	p := &Poster{cfg: c, host: h, sum: c.Values.String("sum"), events: newEvents(c)}
-	var errs [6]error // all that is wrong is said at once
+	var errs [7]error // all that is wrong is said at once
 	if p.target, errs[0] = h.endpoint(c, "post_broker", true); errs[0] == nil {
 		p.route, errs[1] = newRoute(c, p.target, p.target)
 		if queue := c.Values.String("restore_to_queue"); queue != "" && c.Preset != config.Poll && errs[1] == nil {
@@ -54,6 +56,7 @@ func NewPoster(c *config.Config, h *Host) (*Poster, error) {
 	p.rules, errs[4] = NewRules(c.Rules, c.Final, c.AcceptsUnmatched())
 	p.since, errs[5] = parseSince(c.Values.String("since"), h.Now())
 	errs[5] = about("since", errs[5])
+	p.hooks, errs[6] = newHooks(c, h)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}
@@ -71,6 +74,14 @@ func checkSum(s string) error {
 
 // start connects and opens the cache; stop undoes it.
 func (p *Poster) start(ctx context.Context) (stop func(context.Context) error, err error) {
+	if err := startHooks(ctx, p.hooks); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			stopHooks(ctx, p.hooks, p.host)
+		}
+	}()
 	conn, err := p.host.open(ctx, p.target, p.cfg)
 	if err != nil {
 		return nil, err
@@ -92,7 +103,10 @@ func (p *Poster) start(ctx context.Context) (stop func(context.Context) error, e
 			return nil, err
 		}
 	}
+	quiet := p.heartbeat(ctx)
 	return func(ctx context.Context) error {
+		quiet()
+		stopHooks(ctx, p.hooks, p.host)
 		err := errors.Join(p.out.close(ctx), leave(ctx))
 		if p.cache != nil {
 			err = errors.Join(err, p.cache.Close())

@@ -229,6 +229,9 @@ func (p *Poster) sendAs(ctx context.Context, path string, a, known *post.Announc
 		}
 	}
 	p.owed.add(path)
+	if ok, err := p.onPost(ctx, path, a); err != nil || !ok {
+		return p.unsent(path, token, err)
+	}
 	err := p.out.send(ctx, a, func(err error) {
 		p.confirmed(a, token, err)
 		if err == nil {
@@ -236,10 +239,17 @@ func (p *Poster) sendAs(ctx context.Context, path string, a, known *post.Announc
 		}
 	})
 	if err != nil {
-		p.owed.settle(path) // the caller still owes it
-		if p.cache != nil {
-			p.cache.Release(token)
-		}
+		return p.unsent(path, token, err)
+	}
+	return nil
+}
+
+// unsent ends what was not published: with an error the caller still owes it, without one a
+// hook wanted nothing of it.
+func (p *Poster) unsent(path string, token winnow.Token, err error) error {
+	p.owed.settle(path)
+	if p.cache != nil {
+		p.cache.Release(token)
 	}
 	return err
 }

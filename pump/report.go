@@ -10,6 +10,7 @@ import (
 	"srpump/post"
 	"srpump/pump/broker"
 	"srpump/pump/config"
+	"srpump/pump/hook"
 )
 
 // A reporter publishes what became of announcements to the broker they came from
@@ -19,6 +20,7 @@ type reporter struct {
 	exchange   string
 	host, user string
 	log        *slog.Logger
+	hooks      *hook.Chain // of on_report
 	lines      chan *post.Announcement
 	over       sync.WaitGroup
 	life       context.Context
@@ -63,8 +65,8 @@ func ownUser(c *config.Config, user string) bool {
 }
 
 // newReporter starts a reporter on a connection that open makes; it does not wait for it.
-func newReporter(ctx context.Context, c *config.Config, h *Host, from endpoint, open func(context.Context) (broker.Conn, error)) *reporter {
-	r := &reporter{exchange: reportExchange(c, from), host: h.Hostname, user: from.user, log: h.Log, lines: make(chan *post.Announcement, reportsWaiting)}
+func newReporter(ctx context.Context, c *config.Config, h *Host, hooks *hook.Chain, from endpoint, open func(context.Context) (broker.Conn, error)) *reporter {
+	r := &reporter{exchange: reportExchange(c, from), host: h.Hostname, user: from.user, log: h.Log, hooks: hooks, lines: make(chan *post.Announcement, reportsWaiting)}
 	r.life, r.end = context.WithCancel(context.WithoutCancel(ctx))
 	declare := c.Values.Bool("declare_exchange")
 	r.over.Go(func() { r.run(open, declare) })
@@ -147,6 +149,12 @@ func declareQuietly(ctx context.Context, conn broker.Conn, exchange string) erro
 }
 
 func (r *reporter) publish(pub broker.Publisher, a *post.Announcement) {
+	if ok, err := r.hooks.Run(r.life, &hook.Event{Announcement: a}); !ok {
+		if err != nil {
+			r.published(err)
+		}
+		return
+	}
 	m, err := post.Encode(a)
 	if err == nil && !r.paused() {
 		err = pub.Publish(r.life, broker.Publishing{Exchange: r.exchange, Key: m.Topic, Headers: m.Headers, Body: m.Body,

@@ -9,6 +9,7 @@ import (
 	"srpump/post"
 	"srpump/pump/broker"
 	"srpump/pump/config"
+	"srpump/pump/hook"
 )
 
 // The codes of reports (sr_post(7), THE REPORT).
@@ -36,7 +37,7 @@ func (f *Flow) openReports(ctx context.Context) {
 	if !reportsWanted(f.cfg, f.plan.from) {
 		return
 	}
-	f.reports = newReporter(ctx, f.cfg, f.host, f.plan.from, func(ctx context.Context) (broker.Conn, error) {
+	f.reports = newReporter(ctx, f.cfg, f.host, f.hooks.At(hook.OnReport), f.plan.from, func(ctx context.Context) (broker.Conn, error) {
 		return f.host.open(ctx, f.plan.from, f.cfg)
 	})
 }

@@ -78,6 +78,9 @@ func (f *Flow) passedOn(a *post.Announcement) *post.Announcement {
 // send publishes a for j.
 func (f *Flow) send(ctx context.Context, j *job, a *post.Announcement) {
 	f.dress(a)
+	if !f.onPost(ctx, j, a) {
+		return
+	}
 	err := f.announce.send(ctx, a, func(err error) { f.confirmed(j, err) })
 	if err != nil && ctx.Err() == nil && !errors.Is(err, broker.ErrClosed) {
 		f.giveUp(j, err)

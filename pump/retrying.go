@@ -10,6 +10,7 @@ import (
 	"srpump/post"
 	"srpump/pump/broker"
 	"srpump/pump/fetch"
+	"srpump/pump/hook"
 	"srpump/pump/retry"
 	"srpump/pump/transfer"
 )
@@ -50,7 +51,7 @@ func (f *Flow) putBack(j *job, class retry.Class, why error) (gone bool, err err
 	if e := f.jobs.entry(j); e != nil {
 		gone, err = f.retries.Fail(e, class, why.Error())
 	} else {
-		gone, err = f.retries.Add(j.a, class, why.Error())
+		gone, err = f.retries.Add(j.came, class, why.Error())
 	}
 	if err == nil {
 		j.over = true
@@ -102,9 +103,9 @@ func (f *Flow) giveUp(j *job, err error) {
 	f.Counters.GivenUp.Add(1)
 	f.report(j, codeGivenUp, "Unable to process")
 	f.host.Log.Error("given up", "path", j.a.Path, "topic", j.a.Topic, "error", err, "file", f.DeadLetters())
-	m, encErr := post.Encode(j.a)
+	m, encErr := post.Encode(j.came)
 	if encErr != nil {
-		m = post.Message{Topic: j.a.Topic, Headers: j.a.Headers, Body: []byte(j.a.Text())}
+		m = post.Message{Topic: j.came.Topic, Headers: j.came.Headers, Body: []byte(j.came.Text())}
 	}
 	f.setAside(j, m, err.Error())
 }
@@ -124,7 +125,7 @@ func classOf(err error) retry.Class {
 	var te *transfer.Error
 	var fe *fetch.Error
 	switch {
-	case errors.Is(err, errMismatch), errors.Is(err, errStageMade) && errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, errMismatch), errors.Is(err, hook.ErrAnswer), errors.Is(err, errStageMade) && errors.Is(err, fs.ErrNotExist):
 		return retry.Permanent
 	case errors.As(err, &fe):
 		switch fe.Class {
@@ -189,7 +190,7 @@ func (f *Flow) retryDue(ctx context.Context, now time.Time) {
 	}
 	_, due := f.jobs.len()
 	for _, e := range f.retries.Due(now, f.dueAtOnce()-due) {
-		j := &job{a: e.Announcement, kept: e, again: true, due: true}
+		j := &job{a: e.Announcement, came: e.Announcement, kept: e, again: true, due: true}
 		f.jobs.add(j)
 		f.admit(ctx, j)
 	}
@@ -222,7 +223,7 @@ func (f *Flow) spillLoop(ctx context.Context) {
 func (f *Flow) spill(before time.Time) {
 	for _, j := range f.jobs.since(before) {
 		if err := f.spillJob(j); err != nil {
-			f.host.Log.Error("not moved to disk", "path", j.a.Path, "error", err)
+			f.host.Log.Error("not moved to disk", "path", j.came.Path, "error", err)
 			return
 		}
 	}
@@ -251,7 +252,7 @@ func (f *Flow) toDisk(j *job) error {
 	if f.jobs.entry(j) != nil {
 		return nil
 	}
-	e, err := f.retries.Hold(j.a, "taking long")
+	e, err := f.retries.Hold(j.came, "taking long")
 	if err == nil {
 		f.acknowledge([]broker.Tag{f.jobs.keep(j, e)})
 	}
@@ -270,8 +271,8 @@ func (f *Flow) keepRead() {
 		if !j.over && f.jobs.entry(j) == nil {
 			if f.plan.ephemeral {
 				dropped++
-			} else if e, err := f.retries.Hold(j.a, "stopped"); err != nil {
-				f.host.Log.Error("not moved to disk", "path", j.a.Path, "error", err)
+			} else if e, err := f.retries.Hold(j.came, "stopped"); err != nil {
+				f.host.Log.Error("not moved to disk", "path", j.came.Path, "error", err)
 				dropped++
 			} else {
 				f.jobs.keep(j, e)
@@ -314,6 +315,7 @@ func (f *Flow) heartbeat(ctx context.Context) {
 		select {
 		case <-tick.C:
 			f.wonder()
+			beat(ctx, f.hooks, hook.OnHeartbeat, f.host)
 			n := &f.Counters
 			f.host.Log.Info("heartbeat", "received", n.Received.Load(), "fetched", n.Fetched.Load(), "announced", n.Announced.Load(),
 				"winnowed", n.Winnowed.Load(), "rejected", n.Rejected.Load(), "retries", f.retries.Len(), "given_up", n.GivenUp.Load())

@@ -44,7 +44,7 @@ func (s *stage) holdJob(j *job) {
 		return
 	}
 	if err := s.f.toDisk(j); err != nil {
-		s.f.host.Log.Error("not moved to disk", "path", j.a.Path, "error", err)
+		s.f.host.Log.Error("not moved to disk", "path", j.came.Path, "error", err)
 	}
 }
 

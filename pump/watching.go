@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"srpump/post/watch"
+	"srpump/pump/hook"
 )
 
 // Watch announces what changes below the paths until ctx ends; with
@@ -100,6 +101,7 @@ func (p *Poster) walkWhenReady(ctx context.Context, w *watch.Watcher, left, root
 
 // settled announces a batch of events: files side by side, removals in their place between them.
 func (p *Poster) settled(ctx context.Context, events []watch.Event) error {
+	beat(ctx, p.hooks, hook.OnWatch, p.host)
 	var files sync.WaitGroup
 	room := make(chan struct{}, runtime.NumCPU())
 	for _, e := range events {

@@ -13,6 +13,7 @@ import (
 	"srpump/post"
 	"srpump/pump/config"
 	"srpump/pump/fetch"
+	"srpump/pump/hook"
 	"srpump/pump/transfer"
 )
 
@@ -98,8 +99,11 @@ func (f *Flow) download(ctx context.Context, j *job, tree *fetch.Tree) {
 		f.mismatch(ctx, j, s)
 		return
 	}
-	if f.cfg.Preset == config.Subscribe && f.cfg.Values.Bool("discard") {
-		f.discarded(j, s)
+	if !f.onData(ctx, j, s) {
+		return
+	}
+	if f.discards() {
+		f.discarded(ctx, j, s)
 		return
 	}
 	j.sum, j.block = j.a.Sum.Announced(s.Sum), partition.WholeFile(s.Size)
@@ -107,11 +111,18 @@ func (f *Flow) download(ctx context.Context, j *job, tree *fetch.Tree) {
 	f.install.Install(s, func(err error) { f.installed(ctx, j, "fetched", err) })
 }
 
+func (f *Flow) discards() bool {
+	return f.cfg.Preset == config.Subscribe && f.cfg.Values.Bool("discard")
+}
+
 // discarded ends a job whose file was fetched for the fetching's sake (the option discard). There
 // is no copy, so none is announced.
-func (f *Flow) discarded(j *job, s *fetch.Staged) {
-	s.Discard()
+func (f *Flow) discarded(ctx context.Context, j *job, s *fetch.Staged) {
+	defer s.Discard()
 	j.sum, j.block = j.a.Sum.Announced(s.Sum), partition.WholeFile(s.Size)
+	if f.showsFiles() && !f.onFile(ctx, j, s.TempPath()) {
+		return
+	}
 	f.Counters.Fetched.Add(1)
 	f.Counters.Bytes.Add(s.Size)
 	f.host.Log.Info("fetched", "path", j.at.Full(), "bytes", s.Size, "url", j.url(), "sum", j.sum)
@@ -184,8 +195,11 @@ func (f *Flow) fetchJob(j *job, tree *fetch.Tree) fetch.Job {
 	out := fetch.Job{
 		Moved:  &f.Counters.Moved,
 		Pace:   f.pace,
-		Source: f.sources, Request: transfer.Whole(u), Tree: tree, Path: j.at.Path, Inflight: f.plan.inflight, Tag: f.state,
+		Source: f.source(j), Request: transfer.Whole(u), Tree: tree, Path: j.at.Path, Inflight: f.plan.inflight, Tag: f.state,
 		Size: j.a.Size(), Sum: j.a.Sum, Mode: f.mode(j.a), HardLink: f.cfg.Values.String("copy") == "link",
+	}
+	if !f.hooks.At(hook.OnData).Empty() || f.discards() && f.showsFiles() {
+		out.Named, out.HardLink = true, false
 	}
 	if j.grown {
 		out.Size, out.MaxSize = -1, grownAtMost*out.Size+grownAlways
@@ -232,7 +246,7 @@ func (f *Flow) installed(ctx context.Context, j *job, what string, err error) {
 	}
 	f.host.Log.Info(what, "path", j.at.Full(), "bytes", j.block.Length(), "url", j.url(), "sum", j.sum, old)
 	f.reportInstalled(j, what)
-	f.repost(ctx, j)
+	f.onward(ctx, j, j.hasFile() && (what != "adjusted" || j.again))
 }
 
 // unchanged is a file that is here already. It is not announced again, or two
@@ -246,7 +260,7 @@ func (f *Flow) unchanged(ctx context.Context, j *job) {
 	f.report(j, codeNotModified, "not modified3")
 	j.sum, j.block = j.a.Sum, j.a.Block
 	if f.owesNews(j, before) {
-		f.repost(ctx, j)
+		f.onward(ctx, j, j.hasFile())
 		return
 	}
 	f.end(j, done)

@@ -37,6 +37,9 @@ type Job struct {
 
 	Pace *Pace // holds back what comes from other hosts; nil: as fast as it comes
 
+	// Named gives the file a name before it is installed, for programs that are to change it.
+	Named bool
+
 	HardLink bool // a source on this host becomes a second name of the same file, when it can
 }
 
@@ -71,7 +74,7 @@ func (j *Job) fetch(ctx context.Context) (*Staged, error) {
 	if body.File != nil && j.isSource(body.File) {
 		return &Staged{tree: j.Tree, rel: j.Path, Same: true, Match: true, Size: body.Size, Validator: body.Validator}, nil
 	}
-	s, err := j.Tree.stage(j.Path, j.Inflight, j.Tag, j.createMode(), j.HardLink)
+	s, err := j.Tree.stage(j.Path, j.Inflight, j.Tag, j.createMode(), j.HardLink || j.Named)
 	if err != nil {
 		return nil, err
 	}

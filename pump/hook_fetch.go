@@ -1,0 +1,106 @@
+package pump
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"srpump/pump/fetch"
+	"srpump/pump/hook"
+	"srpump/pump/transfer"
+)
+
+// fetchPoints are the options whose hooks take the place of a transport, in the order they are asked.
+func fetchPoints() []string { return []string{hook.DoTask, hook.DoDownload, hook.DoGet} }
+
+// source is what gets the file of j: a hook where one is for its kind of URL.
+func (f *Flow) source(j *job) transfer.Getter {
+	raw := j.from.URL
+	if j.from.Local != "" {
+		raw = transfer.FileURL(j.from.Local)
+	}
+	scheme, _, _ := strings.Cut(raw, ":")
+	_, native := f.sources[strings.ToLower(scheme)]
+	for _, point := range fetchPoints() {
+		if chain := f.hooks.At(point); chain.Handles(scheme, native && point != hook.DoTask) {
+			return &hookSource{f, j, chain}
+		}
+	}
+	return f.sources
+}
+
+// A hookSource gets a file by a hook, which writes it.
+type hookSource struct {
+	f     *Flow
+	j     *job
+	chain *hook.Chain
+}
+
+// fetching is the directory of what hooks are fetching.
+func (f *Flow) fetching() string { return filepath.Join(f.state, "fetching") }
+
+// Get implements transfer.Getter. What a run that was killed left is removed at the next start.
+func (s *hookSource) Get(ctx context.Context, r transfer.Request) (*transfer.Body, error) {
+	fail := func(class transfer.Class, err error) (*transfer.Body, error) {
+		return nil, &transfer.Error{Op: "get", URL: transfer.Redact(r.URL), Class: class, Err: err}
+	}
+	if u, err := url.Parse(r.URL); err == nil && u.Host != "" && !s.f.allows(u.Hostname()) {
+		return fail(transfer.Refused, errors.New("host is not one of allow_hosts"))
+	}
+	if err := os.MkdirAll(s.f.fetching(), 0o700); err != nil {
+		return fail(transfer.Temporary, err)
+	}
+	dir, err := os.MkdirTemp(s.f.fetching(), "")
+	if err != nil {
+		return fail(transfer.Temporary, err)
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "file")
+	e := &hook.Event{Announcement: s.j.a.Clone(), Local: file, URL: r.URL}
+	e.Root, e.Dir, e.File = s.j.at.split()
+	err = os.WriteFile(file, nil, 0o600)
+	if err == nil {
+		var ok bool
+		if ok, err = s.chain.Run(ctx, e); !ok {
+			err = undone(err)
+		}
+	}
+	if err != nil {
+		return fail(transfer.Temporary, err)
+	}
+	body, err := transfer.NewFile(transfer.FileOptions{}).Get(ctx, transfer.Whole(transfer.FileURL(file)))
+	if err != nil {
+		return fail(transfer.Temporary, err)
+	}
+	return body, nil
+}
+
+// Close implements transfer.Getter.
+func (s *hookSource) Close() error { return nil }
+
+// onData shows the hooks a fetched file before it is installed, and takes over what they make of it. It
+// reports whether to go on.
+func (f *Flow) onData(ctx context.Context, j *job, s *fetch.Staged) bool {
+	chain := f.hooks.At(hook.OnData)
+	if chain.Empty() || s.Same {
+		return true
+	}
+	e := &hook.Event{Announcement: j.a.Clone(), Local: s.TempPath()}
+	e.Root, e.Dir, e.File = j.at.split()
+	ok, err := chain.Run(ctx, e)
+	if err == nil && ok {
+		err = s.Reread(ctx, f.fetchJob(j, nil))
+	}
+	switch {
+	case err != nil:
+		s.Discard()
+		f.failed(ctx, j, err)
+	case !ok:
+		s.Discard()
+		f.dropped(j, hook.OnData)
+	}
+	return err == nil && ok
+}
