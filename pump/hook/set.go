@@ -38,7 +38,7 @@ func New(c *config.Config, builtins map[string]Maker, env Env) (*Set, error) {
 		for _, line := range c.Values.List(point) {
 			h, points, err := s.hook(line, point, builtins, env)
 			switch {
-			case errors.Is(err, errUnknown) && (config.DoneAnyway(line) || c.Values.String("plugin_missing") == "ignore"):
+			case errors.Is(err, errUnknown): // done anyway, or reading the configuration has refused it
 			case err != nil && c.Values.String("plugin_missing") == "ignore":
 				env.Log.Warn("hook left out", "option", point, "hook", line, "error", err)
 			case err != nil:
