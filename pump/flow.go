@@ -48,8 +48,8 @@ type Flow struct {
 	keeper    *keep.Keeper // nil when nothing is retired
 	order     *order
 	hooks     *hook.Set
-	life      context.Context // of hooks: they are given a while at a stop
-	release   func()          // of life
+	grace     context.Context // of hooks: they are given a while at a stop
+	release   func()          // of grace
 	crew      *crew
 	screening *order // of what hooks see before it is winnowed
 	pool      *pool
@@ -134,7 +134,7 @@ func (f *Flow) Run(ctx context.Context) error {
 	ctx, f.abort = context.WithCancel(ctx)
 	f.life = ctx
 	defer f.abort()
-	f.life, f.release = lingering(ctx, stopTime)
+	f.grace, f.release = lingering(ctx, stopTime)
 	if err := f.start(ctx); err != nil {
 		f.stop()
 		if errors.Is(err, context.Canceled) {

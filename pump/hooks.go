@@ -129,9 +129,9 @@ func (f *Flow) screenInTurn(ctx context.Context, j *job) {
 		e.Root, e.Dir, e.File = j.at.split()
 	}
 	shown := *e
-	ok, err := f.hooks.At(hook.OnMessage).Run(f.life, e)
+	ok, err := f.hooks.At(hook.OnMessage).Run(f.grace, e)
 	if err == nil && ok && f.plan.files {
-		_, err = f.hooks.At(hook.DestFn).Run(f.life, e)
+		_, err = f.hooks.At(hook.DestFn).Run(f.grace, e)
 	}
 	switch {
 	case err != nil:
@@ -143,6 +143,7 @@ func (f *Flow) screenInTurn(ctx context.Context, j *job) {
 			f.giveUp(j, err)
 			return
 		}
+		j.screened = true
 		f.winnow(ctx, j)
 	}
 }
@@ -200,7 +201,7 @@ func (f *Flow) onFile(ctx context.Context, j *job, path string) bool {
 	e.Announcement.Sum, e.Announcement.Block = j.sum, j.block
 	e.Root, e.Dir, e.File = j.at.split()
 	for _, point := range []string{hook.OnPart, hook.OnFile} {
-		ok, err := f.hooks.At(point).Run(f.life, e)
+		ok, err := f.hooks.At(point).Run(f.grace, e)
 		if err != nil {
 			f.failed(ctx, j, err)
 			return false
@@ -226,7 +227,7 @@ func (f *Flow) onPost(ctx context.Context, j *job, a *post.Announcement) bool {
 		e.Local = j.shownAt().Full()
 		e.Root, e.Dir, e.File = j.at.split()
 	}
-	ok, err := chain.Run(f.life, e)
+	ok, err := chain.Run(f.grace, e)
 	switch {
 	case err != nil:
 		f.failed(ctx, j, err)

@@ -24,10 +24,11 @@ type job struct {
 	at     Place
 	source string // host it is fetched from
 
-	second Place // where it goes when the second URL is the right one; else the zero Place
-	other  Place // of the other name of what was moved or linked; else the zero Place
-	apart  bool  // of which no use is to be made
-	due    bool  // taken out of the retry queue
+	second   Place // where it goes when the second URL is the right one; else the zero Place
+	other    Place // of the other name of what was moved or linked; else the zero Place
+	apart    bool  // of which no use is to be made
+	screened bool  // hooks of on_message let it pass
+	due      bool  // taken out of the retry queue
 
 	// mu is held while the job ends, or changes who keeps it or what it waits for.
 	mu     sync.Mutex

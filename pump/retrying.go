@@ -76,7 +76,19 @@ const writeAgain = 10 * time.Second
 // as the disk takes nothing.
 func (f *Flow) unwritten(ctx context.Context, j *job, err error) {
 	f.host.Log.Error("retry queue not written, trying again", "path", j.a.Path, "error", err)
-	f.later(func() { f.pool.add(ctx, j) })
+	f.later(func() { f.resume(ctx, j) })
+}
+
+// resume goes on with a job where it failed: never past a hook that has not answered.
+func (f *Flow) resume(ctx context.Context, j *job) {
+	switch {
+	case f.screens() && !j.screened:
+		f.screen(ctx, j)
+	case !f.plan.files && f.stage == nil:
+		f.forward(ctx, j)
+	default:
+		f.pool.add(ctx, j)
+	}
 }
 
 // later does something after a pause, unless the flow is stopped before: then whatever it is about

@@ -53,15 +53,6 @@ func (b *bed) script(name, text string) string {
 	return path
 }
 
-func (b *bed) read(name string) string {
-	b.Helper()
-	text, err := os.ReadFile(filepath.Join(b.dir, name))
-	if err != nil {
-		b.Fatal(err)
-	}
-	return string(text)
-}
-
 // hooks reads a configuration of sr_subscribe.
 func (b *bed) hooks(lines ...string) (*hook.Set, error) {
 	b.Helper()
