@@ -139,7 +139,7 @@ func TestPasswordsAreMasked(t *testing.T) {
 			t.Errorf("%v, %v: %q", ok, err, e.Announcement.Base)
 		}
 	}
-	if shown := b.read("shown"); strings.Contains(shown, "s3cret") || !strings.Contains(shown, "SR_BASEURL") {
+	if shown := b.read(b.dir + "/shown"); strings.Contains(shown, "s3cret") || !strings.Contains(shown, "SR_BASEURL") {
 		t.Errorf("shown was %q", shown)
 	}
 }
