@@ -287,6 +287,10 @@ func TestWantedByOthers(t *testing.T) {
 	if err := errors.Join(Enter(st, 2), (&Progress{PID: os.Getpid()}).Write(st)); err != nil || !Wanted(st) {
 		t.Fatalf("killed, and is not wanted: %v", err)
 	}
+	lock, err := Take(st, Started)
+	if err := errors.Join(err, (&Progress{PID: 4194300}).Write(st), lock.Release()); err != nil || !Wanted(st) {
+		t.Errorf("killed before its first progress, and is not wanted: %v", err)
+	}
 	write(st.Pid(1), "4194301")
 	write(st.Pid(2), "4194302")
 	write(st.Instances(), "2")

@@ -59,12 +59,20 @@ func Wanted(st config.State) bool {
 		_, err = os.Stat(progressPath(st)) // one that cannot be read is ours all the same
 		return err == nil
 	}
+	ours := []string{strconv.Itoa(p.PID), lastHolder(st)} // a start cut short has come to the lock, but not to the progress
 	for _, f := range pids(st) {
-		if b, err := os.ReadFile(f); err == nil && strings.TrimSpace(string(b)) != strconv.Itoa(p.PID) {
+		if b, err := os.ReadFile(f); err == nil && !slices.Contains(ours, strings.TrimSpace(string(b))) {
 			return false
 		}
 	}
 	return true
+}
+
+// lastHolder is the number of the process that has last described itself as the holder of the seat.
+func lastHolder(st config.State) string {
+	b, _ := os.ReadFile(lockPath(st)) // without one nobody has
+	pid, _, _ := strings.Cut(string(b), " ")
+	return pid
 }
 
 // pids are the files with process numbers of a configuration.
