@@ -25,7 +25,7 @@ func (f *Flow) source(j *job) transfer.Getter {
 	scheme, _, _ := strings.Cut(raw, ":")
 	_, native := f.sources[strings.ToLower(scheme)]
 	for _, point := range fetchPoints() {
-		if chain := f.hooks.At(point); chain.Handles(scheme, native && point != hook.DoTask) {
+		if chain := f.hooks.At(point); chain.Handles(scheme, native && point != hook.DoTask, j.a) {
 			return &hookSource{f, j, chain}
 		}
 	}

@@ -21,6 +21,10 @@ func (f *Flow) failed(ctx context.Context, j *job, err error) {
 	if ctx.Err() != nil {
 		return // stopped: it comes again at the next start
 	}
+	if later := new(hook.LaterError); errors.As(err, &later) {
+		f.await(ctx, j, later.Wait)
+		return
+	}
 	class := classOf(err)
 	if class == retry.Hopeless || !f.cfg.Values.Bool("retry") {
 		f.giveUp(j, err)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"srpump/post"
 )
 
 // forSchemes runs a hook for some kinds of URL; others it lets pass.
@@ -22,14 +24,25 @@ func (h forSchemes) Run(ctx context.Context, e *Event) (bool, error) {
 	return h.Hook.Run(ctx, e)
 }
 
-// Handles reports whether a hook of the chain takes the place of a transport for URLs of a scheme;
-// native says that there is one, which only a line that names the scheme replaces.
-func (c *Chain) Handles(scheme string, native bool) bool {
+// A chooser looks at the announcement too before it takes the place of a transport.
+type chooser interface {
+	chooses(scheme string, a *post.Announcement) bool
+}
+
+// Handles reports whether a hook of the chain takes the place of a transport for URLs of a scheme, for
+// an announcement; native says that there is one, which only a line that names the scheme replaces.
+func (c *Chain) Handles(scheme string, native bool, a *post.Announcement) bool {
 	if c.Empty() {
 		return false
 	}
+	scheme = strings.ToLower(scheme)
 	return slices.ContainsFunc(c.hooks, func(l link) bool {
-		h, named := l.Hook.(forSchemes)
-		return named && h.handles(strings.ToLower(scheme)) || !named && !native
+		switch h := l.Hook.(type) {
+		case forSchemes:
+			return h.handles(scheme)
+		case chooser:
+			return h.chooses(scheme, a)
+		}
+		return !native
 	})
 }
