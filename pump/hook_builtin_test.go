@@ -11,13 +11,23 @@ import (
 	"srpump/pump/config"
 )
 
+// conf writes options nothing but a hook knows, for -config.
+func (h *house) conf(lines ...string) string {
+	h.t.Helper()
+	path := filepath.Join(h.dir, "own.conf")
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+	return path
+}
+
 // What is to wait is acknowledged and on disk, holds up nothing else, and goes on when its time has
 // come; neither is a failure.
 func TestDelayHoldsNothingUp(t *testing.T) {
 	h := newHouse(t)
 	web := h.web(map[string]string{"/new": "1", "/old": "2"})
 	f, stop := h.run(config.Subscribe, "-exchange", "xin", "-directory", h.dir+"/in", "-retry", "off",
-		"-on_message", "msg_delay", "-prefetch", "1", "--msg_delay", "2")
+		"-on_message", "msg_delay", "-prefetch", "1", "-config", h.conf("msg_delay 2"))
 	young, old := announced(web.URL+"/", "new", "1", 1), announced(web.URL+"/", "old", "2", 1)
 	young.Time = post.At(time.Now())
 	h.post("xin", young, old)
@@ -37,7 +47,7 @@ func TestDelayOutlastsAStop(t *testing.T) {
 	h := newHouse(t)
 	web := h.web(map[string]string{"/f": "1"})
 	args := []string{"-exchange", "xin", "-directory", h.dir + "/in", "-on_message", "msg_delay"}
-	f, stop := h.run(config.Subscribe, append(args, "--msg_delay", "1h")...)
+	f, stop := h.run(config.Subscribe, append(args, "-config", h.conf("msg_delay 1h"))...)
 	a := announced(web.URL+"/", "f", "1", 1)
 	a.Time = post.At(time.Now())
 	h.post("xin", a)
@@ -46,7 +56,7 @@ func TestDelayOutlastsAStop(t *testing.T) {
 		return f.Counters.Received.Load() == 1 && n == 0 && f.retries.Len() == 1
 	})
 	stop()
-	h.run(config.Subscribe, append(args, "--msg_delay", "0")...)
+	h.run(config.Subscribe, append(args, "-config", h.conf("msg_delay 0"))...)
 	h.until("the file", func() bool { return h.content("in/f") == "1" })
 }
 
@@ -57,7 +67,7 @@ func TestAccelAboveThreshold(t *testing.T) {
 	large := strings.Repeat("x", 2000)
 	get := h.script("get", `echo "$1" >>`+h.dir+`/by; head -c 2000 /dev/zero | tr '\0' x >"$2"`)
 	f, _ := h.run(config.Subscribe, "-exchange", "xin", "-directory", h.dir+"/in", "-plugin", "accel_wget",
-		"--accel_wget_threshold", "1k", "--accel_wget_command", get+" %s %d")
+		"-config", h.conf("accel_wget_threshold 1k", "accel_wget_command "+get+" %s %d"))
 	h.post("xin", announced(web.URL+"/", "small", "1", 1), announced(web.URL+"/", "large", large, 1))
 	h.until("both", func() bool { return f.Counters.Fetched.Load() == 2 })
 	if h.content("in/small") != "1" || h.content("in/large") != large || h.content("by") != web.URL+"/large\n" {
@@ -72,7 +82,7 @@ func TestScanKeepsAside(t *testing.T) {
 	got := h.capture("xcopy")
 	scan := h.script("scan", `! grep -q EICAR "$1"`)
 	f, stop := h.run(config.Sarra, "-exchange", "xin", "-post_exchange", "xcopy", "-post_base_dir", h.dir+"/pub", "-directory", h.dir+"/pub",
-		"-on_part", "part_clamav_scan", "--part_clamav_scan_command", scan)
+		"-on_part", "part_clamav_scan", "-config", h.conf("part_clamav_scan_command "+scan))
 	h.post("xin", announced(web.URL+"/", "bad", "EICAR", 1), announced(web.URL+"/", "good", "1", 1))
 	h.until("both", func() bool { return f.Counters.Rejected.Load() == 1 && len(got()) == 1 })
 	stop()
@@ -94,7 +104,7 @@ func TestBuiltinsInAFlow(t *testing.T) {
 	a := announced(web.URL+"/", "d/CA:x:y", "1", 1)
 	_, stop := h.run(config.Sarra, "-exchange", "xin", "-post_exchange", "xcopy", "-post_base_dir", h.dir+"/pub", "-directory", h.dir+"/pub",
 		"-on_message", "msg_rename_whatfn", "-on_message", "msg_hour_tree.py", "-on_message", "msg_total",
-		"-on_post", "post_override", "--post_override", "to_clusters Z")
+		"-on_post", "post_override", "-config", h.conf("post_override to_clusters Z"))
 	h.post("xin", a)
 	h.until("the copy", func() bool { return len(got()) == 1 })
 	stop()
