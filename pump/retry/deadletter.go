@@ -18,6 +18,10 @@ import (
 // deadLetterMax is the size in bytes at which the file becomes <name>.1, over an older one.
 const deadLetterMax = 64 << 20
 
+// deadBodyMax is how many bytes are kept of a message nobody understands: more than an announcement has that
+// carries the largest file (post.MaxContent), and no more, as a stranger says how long it is.
+const deadBodyMax = 8 << 20
+
 // A DeadLetter is the file of what was given up, one JSON object per line with the keys
 // time, why, tries, topic, headers, and notice (the first line) or body_base64 where that is
 // not UTF-8; headers that are no text are in headers._retry_types. It is for people
@@ -42,9 +46,13 @@ type deadLetter struct {
 	Body    string         `json:"body_base64,omitempty"`
 }
 
-// Write records a message that can never be understood, as it was received. When it
-// returned nil the record is on the disk.
+// Write records a message that can never be understood, as it was received, or the first 8 MiB of it, which
+// why says then. When it returned nil the record is on the disk.
 func (d *DeadLetter) Write(topic string, headers map[string]any, body []byte, why string, now time.Time) error {
+	if n := len(body); n > deadBodyMax {
+		body = body[:deadBodyMax]
+		why = fmt.Sprintf("%s (of %d bytes the first %d are kept)", why, n, deadBodyMax)
+	}
 	return d.write(post.Message{Topic: topic, Headers: headers, Body: body}, why, 1, now)
 }
 
