@@ -371,6 +371,9 @@ func (r *reader03) finish() (err error) {
 		return err
 	}
 	r.names()
+	if a.Topic == "" { // a body alone, from a pipe
+		a.Topic = MakeTopic(prefixV03+".post", a.Path, true)
+	}
 	if !a.HasBlock() && r.size >= 0 {
 		a.Block = partition.WholeFile(r.size)
 	}

@@ -64,6 +64,9 @@ func TestV03Read(t *testing.T) {
 			t.Errorf("%s: sum %s parts %s %s %q", c.members, a.Sum, parts, c.header, a.Header(c.header))
 		}
 	}
+	if a, err := Decode("", nil, []byte("{"+head03+"}")); err != nil || a.Topic != "v03.post.d.a%20b.txt" {
+		t.Errorf("a body alone: %+v %v", a, err)
+	}
 	a := v03(t, `["20200102T030405.25","http://h/","d/a b.txt",{"source":"s","sum":"d,abc","size":"3"}]`)
 	if a.Path != "d/a b.txt" || a.Header("source") != "s" || a.Sum.String() != "d,abc" || a.Size() != 3 {
 		t.Errorf("the early form: %+v", a)

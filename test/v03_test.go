@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"maps"
 	"os"
 	"strings"
 	"syscall"
@@ -32,13 +31,18 @@ func TestTranslation(t *testing.T) {
 		waitFor(t, "both forms", func() bool { return as03.len() == 1 && back.len() == 1 })
 		there.stop()
 		again.stop()
-		delete(headers, "sum")
+		delete(headers, "sum") // they have fields of their own
 		delete(headers, "parts")
 		for i, a := range append(as03.all(), back.all()...) {
 			prefix := []string{"v03.post.", "v02.post."}[i]
 			if !strings.HasPrefix(a.Topic, prefix) || a.Time.String() != "20261121000009.10" || a.Base != "http://h.example/" || a.Path != "a b/\u00e9#" ||
-				a.Sum.String() != helloSum || a.Size() != 12 || !maps.Equal(a.Headers, headers) {
+				a.Sum.String() != helloSum || a.Size() != 12 {
 				t.Errorf("%s: %+v", a.Topic, a)
+			}
+			for k, v := range headers {
+				if a.Headers[k] != v {
+					t.Errorf("%s: header %s is %v, was %v", a.Topic, k, a.Headers[k], v)
+				}
 			}
 		}
 	})

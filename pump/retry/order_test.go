@@ -182,3 +182,34 @@ func TestRequeueKeepsV03(t *testing.T) {
 		t.Errorf("%d %v\n%s", n, err, out.String())
 	}
 }
+
+// The longest bodies that are read can be read again from the queue, as it is opened anew.
+func TestLongestV03(t *testing.T) {
+	for name, member := range map[string]string{
+		"content": `"content":{"encoding":"utf-8","value":"` + strings.Repeat("x", 13<<20) + `"}`,
+		"json":    `"geo":[` + strings.Repeat(`"",`, 5<<18) + `""]`,
+	} {
+		a, err := post.DecodeV03("v03.d", []byte(`{"pubTime":"20261121T000000.25","baseUrl":"http://h/","relPath":"x",`+member+`}`))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		dir := t.TempDir()
+		q, err := Open(dir, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := q.Add(a, Temporary, "down"); err != nil {
+			t.Fatal(err)
+		}
+		if err := q.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if q, err = Open(dir, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		if due := q.Due(time.Now().Add(time.Hour), 1); len(due) != 1 || !reflect.DeepEqual(due[0].Announcement, a) {
+			t.Errorf("%s: %d entries", name, len(due))
+		}
+		q.Close()
+	}
+}

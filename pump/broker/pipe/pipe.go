@@ -17,8 +17,9 @@ import (
 	"srpump/pump/broker"
 )
 
-// maxLine is the longest line read, in bytes; longer ones are poison.
-const maxLine = 1 << 20
+// maxLine is the longest line read, in bytes; longer ones are poison. A body of 16 MiB, which may carry a file,
+// is at most twice as long within a line.
+const maxLine = 32 << 20
 
 // A Conn reads publishings from one stream and writes them to another; either may be nil.
 type Conn struct {
