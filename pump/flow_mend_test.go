@@ -117,7 +117,7 @@ func TestUnannounceable(t *testing.T) {
 	if err != nil || m.Headers["CC"] != nil {
 		t.Errorf("CC is sent on: %v %v", m.Headers, err)
 	}
-	f.confirmed(&job{a: cc}, &broker.Error{Op: "publish", Object: "x", Kind: broker.ErrMessage})
+	f.confirmed(&job{came: cc, a: cc}, &broker.Error{Op: "publish", Object: "x", Kind: broker.ErrMessage})
 	h.until("the flow goes on", func() bool { return f.Counters.GivenUp.Load() == 1 })
 	if f.fatal != nil {
 		t.Error(f.fatal)
