@@ -107,7 +107,7 @@ func (p *parser) settleBuiltins() {
 	for i := range p.problems {
 		q := &p.problems[i]
 		if near := options.nearest(q.Option); q.unknown && near != "" {
-			q.Severity, q.Hint = Error, fmt.Sprintf("did you mean %q?", near)
+			q.unknown, q.Severity, q.Hint = false, Error, fmt.Sprintf("did you mean %q?", near)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(used)) {

@@ -37,10 +37,10 @@ func TestOptionsOfBuiltins(t *testing.T) {
 	}
 }
 
-// A slip in an option of a hook is an error that says what was meant, though unknown options are not.
+// A slip in an option of a hook is an error that says what was meant.
 func TestSlipInOptionOfBuiltin(t *testing.T) {
 	h := newHouse(t)
-	h.write("subscribe/s.conf", "on_message msg_delay", "msg_dealy 30")
+	h.write("subscribe/s.conf", "on_message msg_delay", "msg_dealy 30", "unknown_options error")
 	_, problems := h.load(config.Subscribe, "s")
 	if len(problems) != 1 || problems[0].Severity != config.Error || problems[0].Line != 2 || problems[0].Hint != `did you mean "msg_delay"?` {
 		t.Errorf("problems are %v", problems)

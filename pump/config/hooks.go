@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -43,8 +44,8 @@ func DoneAnyway(hook string) bool {
 	return false
 }
 
-// hookAdvice says what takes the place of a plugin that is not run.
-func hookAdvice(hook string) string {
+// pluginAdvice says what takes the place of a plugin of v02 that is not run; empty for others.
+func pluginAdvice(hook string) string {
 	switch name := HookName(hook); {
 	case strings.HasPrefix(name, "poll_"):
 		return "have sr_poll list what it can, or announce what a program of your own fetched with sr_post"
@@ -59,7 +60,7 @@ func hookAdvice(hook string) string {
 	case strings.HasPrefix(name, "destfn_"):
 		return "use destfn_script cmd: with a program that prints the name"
 	}
-	return "use exec: or cmd: with a program of your own, see sr_hooks(7)"
+	return ""
 }
 
 // isProgram reports whether a hook is a program, exec: or cmd:, perhaps for some schemes only.
@@ -88,7 +89,7 @@ func (p *parser) checkHooks(o *Option, items []string) {
 	if o.NoEffect {
 		p.report(Problem{Option: o.Name, Severity: Error, hook: true,
 			Text: fmt.Sprintf("option %q: cannot run %q: this release runs no hooks there", o.Name, hook),
-			Hint: "take the line out, or go on without it with plugin_missing ignore"})
+			Hint: cmp.Or(pluginAdvice(hook), "take the line out") + ", or go on without it with plugin_missing ignore"})
 		return
 	}
 	if b, ok := FindBuiltin(hook); ok {
@@ -100,7 +101,7 @@ func (p *parser) checkHooks(o *Option, items []string) {
 	}
 	p.report(Problem{Option: o.Name, Severity: Error, hook: true,
 		Text: fmt.Sprintf("option %q: cannot run %q: plugins in Python are not run", o.Name, hook),
-		Hint: hookAdvice(hook) + ", or go on without it with plugin_missing ignore"})
+		Hint: cmp.Or(pluginAdvice(hook), "use exec: or cmd: with a program of your own, see sr_hooks(7)") + ", or go on without it with plugin_missing ignore"})
 }
 
 // settleHooks makes warnings of what plugin_missing ignores.

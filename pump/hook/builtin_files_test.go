@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"srpump/partition"
 	"srpump/post"
+	"srpump/pump/config"
 	"srpump/pump/hook"
 )
 
@@ -388,4 +390,42 @@ func TestAccelCopies(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// What counts says so in the words of v02 where a log is in its form.
+func TestTotalsInTheFormOfV02(t *testing.T) {
+	lines := make(chan string, 1)
+	b, _ := config.FindBuiltin("msg_total")
+	own, err := b.Read(map[string][]string{"msg_total_interval": {"none"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := hook.Builtins()["msg_total"](hook.Env{Own: own, Log: slog.New(oldLines{slog.DiscardHandler, lines}), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ok, err := h.Run(context.Background(), aged(0)); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	if got := <-lines; !strings.HasPrefix(got, "msg_total: 1 messages received: 1 msg/s, 0 bytes/s, lag: ") {
+		t.Errorf("%q", got)
+	}
+}
+
+// oldLines takes what records say in the form of v02.
+type oldLines struct {
+	slog.Handler
+	lines chan string
+}
+
+func (o oldLines) Enabled(context.Context, slog.Level) bool { return true }
+
+func (o oldLines) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		if l, ok := a.Value.Any().(interface{ OldLine() string }); ok && a.Key == hook.OldLineKey {
+			o.lines <- l.OldLine()
+		}
+		return true
+	})
+	return nil
 }
