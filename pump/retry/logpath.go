@@ -15,7 +15,10 @@ import (
 // which it is, as on the wire for paths the first line cannot carry.
 func LogWords(m post.Message, path string) string {
 	notice, headers := strings.TrimRight(string(m.Body), " \n"), m.Headers
-	printable := string(AppendPrintable(nil, notice))
+	printable := notice
+	if printableASCII(notice) < len(notice) {
+		printable = string(AppendPrintable(nil, notice))
+	}
 	if printable != notice && headers[post.HeaderExactPath] == nil {
 		headers = maps.Clone(headers)
 		headers[post.HeaderExactPath] = base64.StdEncoding.EncodeToString([]byte(path))
@@ -26,6 +29,8 @@ func LogWords(m post.Message, path string) string {
 // AppendPrintable appends text to b, with what would end the line of a log, or move on a terminal, as
 // escapes of Go.
 func AppendPrintable(b []byte, text string) []byte {
+	n := printableASCII(text)
+	b, text = append(b, text[:n]...), text[n:]
 	for i, r := range text {
 		size := utf8.RuneLen(r)
 		if r == utf8.RuneError {
@@ -39,6 +44,14 @@ func AppendPrintable(b []byte, text string) []byte {
 		b = append(b, quoted[1:len(quoted)-1]...)
 	}
 	return b
+}
+
+// printableASCII is the length of what text begins with that a log shows as it is: mostly all of it.
+func printableASCII(text string) (n int) {
+	for n < len(text) && text[n] >= ' ' && text[n] < 0x7f {
+		n++
+	}
+	return n
 }
 
 // unprinted is the relpath of a notice in a log. Where escapes stand for what the log could not show,

@@ -14,6 +14,7 @@ import (
 // neither text, number, truth nor nil becomes text.
 func PythonDict(headers map[string]any) string {
 	var b strings.Builder
+	b.Grow(64 * len(headers))
 	b.WriteByte('{')
 	for i, k := range slices.Sorted(maps.Keys(headers)) {
 		if i > 0 {
@@ -46,6 +47,12 @@ func pythonValue(b *strings.Builder, v any) {
 
 // pythonQuote takes the quotes Python takes: single ones, unless only those are in the text.
 func pythonQuote(b *strings.Builder, s string) {
+	if printableASCII(s) == len(s) && !strings.ContainsAny(s, `'\`) {
+		b.WriteByte('\'')
+		b.WriteString(s)
+		b.WriteByte('\'')
+		return
+	}
 	quote := '\''
 	if strings.ContainsRune(s, '\'') && !strings.ContainsRune(s, '"') {
 		quote = '"'

@@ -120,7 +120,7 @@ func (h *lineHandler) Enabled(_ context.Context, l slog.Level) bool { return l >
 
 // Handle writes one line.
 func (h *lineHandler) Handle(_ context.Context, r slog.Record) error {
-	b := make([]byte, 0, 256)
+	b := make([]byte, 0, 512)
 	b = r.Time.AppendFormat(b, "2006-01-02 15:04:05")
 	b = append(b, ',')
 	ms := r.Time.Nanosecond() / int(time.Millisecond)
