@@ -85,7 +85,7 @@ func (f *Flow) openStage() error {
 	}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	s.filter = hook.NewStage(hook.StageOptions{Program: program, Instances: v.Int("stage_instances"), Timeout: v.Duration("stage_timeout"),
-		Attempts: v.Int("stage_attempts"), Output: s.output})
+		Attempts: v.Int("stage_attempts"), Output: s.output, Hungry: s.relieve})
 	f.stage = s
 	f.filters.Store(s.filter)
 	return nil

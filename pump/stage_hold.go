@@ -1,51 +1,67 @@
 package pump
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // holdersAtOnce is how many announcements are written to disk at once: they share its syncs.
 const holdersAtOnce = 64
 
-// relieve moves what the filter holds to disk when all the broker gives out at a time is in hand, half of it with
-// the filter, which would take more: otherwise each would wait for the other.
+// relieve moves what the filter holds to disk when that is what all waits for.
 func (s *stage) relieve() {
-	most := cap(s.f.slots)
-	if len(s.f.slots) < most || !s.holding.CompareAndSwap(false, true) {
-		return
-	}
-	waiting, held, room := s.filter.Counts()
-	if waiting > 0 || room == 0 || 2*held < most {
-		s.holding.Store(false)
+	if !s.crowded() || !s.holding.CompareAndSwap(false, true) {
 		return
 	}
 	go func() {
-		defer s.holding.Store(false)
-		s.hold()
+		moved := s.hold()
+		s.holding.Store(false)
+		if moved > 0 { // what was given meanwhile has found it busy
+			s.relieve()
+		}
 	}()
 }
 
-// hold moves to disk all that the filter has in hand.
-func (s *stage) hold() {
+// crowded reports whether all the broker gives out at a time is in hand, half of it with the filter, which would
+// take more: each waits for the other.
+func (s *stage) crowded() bool {
+	most := cap(s.f.slots)
+	if len(s.f.slots) < most {
+		return false
+	}
+	waiting, held, room := s.filter.Counts()
+	return waiting == 0 && room > 0 && 2*held >= most
+}
+
+// hold moves to disk all that the filter has in hand, and returns how many announcements that were.
+func (s *stage) hold() int {
 	var writing sync.WaitGroup
+	var moved atomic.Int64
 	room := make(chan struct{}, holdersAtOnce)
 	for _, j := range s.f.jobs.delivered() {
 		room <- struct{}{}
 		writing.Go(func() {
 			defer func() { <-room }()
-			s.holdJob(j)
+			if s.holdJob(j) {
+				moved.Add(1)
+			}
 		})
 	}
 	writing.Wait()
+	return int(moved.Load())
 }
 
-func (s *stage) holdJob(j *job) {
+func (s *stage) holdJob(j *job) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.over || j.input == nil || !s.filter.Holds(j.input) {
-		return
+		return false
 	}
-	if err := s.f.toDisk(j); err != nil {
+	err := s.f.toDisk(j)
+	if err != nil {
 		s.f.host.Log.Error("not moved to disk", "path", j.came.Path, "error", err)
 	}
+	return err == nil
 }
 
 // withdraw takes back what no filter was given, but not what came from the disk: it is where it belongs.

@@ -35,12 +35,12 @@ func (h *house) announceFiles(files map[string]string) {
 	h.post("xpublic", all...)
 }
 
-// atRest waits until nothing is in hand.
-func (h *house) atRest(f *Flow, n int) {
+// atRest waits until nothing is in hand, and what was announced has been heard.
+func (h *house) atRest(f *Flow, n int, got func() []*post.Announcement) {
 	h.t.Helper()
 	h.until("all are done", func() bool {
 		all, _ := f.jobs.len()
-		return f.Counters.Received.Load() == int64(n) && all == 0 && f.retries.Len() == 0
+		return f.Counters.Received.Load() == int64(n) && all == 0 && f.retries.Len() == 0 && int64(len(got())) >= f.Counters.Announced.Load()
 	})
 }
 
@@ -52,7 +52,7 @@ func TestStageOneToMany(t *testing.T) {
 	f, _ := h.staged(1, 0)
 	h.announceFiles(map[string]string{"a": "many 3", "b/c": "many 2"})
 	h.until("all are announced", func() bool { return len(got()) == 5 })
-	h.atRest(f, 2)
+	h.atRest(f, 2, got)
 	for _, a := range got() {
 		if a.Base != "http://made/" || a.Topic != post.MakeTopic(post.DefaultPrefix, a.Path, true) || a.Header("mtime") == "" || a.Header("mode") != "644" ||
 			a.Path != a.Header("x_of")+"."+a.Header("part") {
@@ -78,7 +78,7 @@ func TestStageManyToOne(t *testing.T) {
 	}
 	h.announceFiles(files)
 	h.until("all are announced", func() bool { return len(got()) == 10 })
-	h.atRest(f, 200)
+	h.atRest(f, 200, got)
 	all := ""
 	for _, a := range got() {
 		all += h.content("out/" + a.Path)

@@ -32,6 +32,8 @@ type StageOptions struct {
 	// Output begins to announce what a filter made, and sees to it that Done is called once. It may wait,
 	// and the filter's next answer with it.
 	Output func(*StageOutput)
+	// Hungry, where set, is called when a filter has said something, and would now take more than there is.
+	Hungry func()
 }
 
 // NewProgram reads a command, whose words are apart by blanks and may be quoted, and refuses one that cannot be

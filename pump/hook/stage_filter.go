@@ -122,8 +122,12 @@ func (f *filter) said(line []byte) error {
 		ended, err = f.answer(&l)
 	}
 	s.feed()
+	hungry := s.o.Hungry != nil && len(s.waiting) == 0 && f.room() > 0
 	s.mu.Unlock()
 	tell(ended)
+	if hungry {
+		s.o.Hungry()
+	}
 	return err
 }
 
