@@ -30,6 +30,7 @@ type Explanation struct {
 	Steps     *Steps // where it would be placed; nil when nothing would
 	Delivered string // the URL it would have at the destination of a sr_sender
 	Refused   error  // why it would be given up
+	Stage     string // the filter it would be given to
 
 	Posted []Posted // what would be announced
 }
@@ -88,7 +89,11 @@ func (f *Flow) explain(a *post.Announcement) *Explanation {
 	if f.plan.files {
 		f.explainPlace(e, j)
 	}
-	if !f.plan.posting || e.Refused != nil {
+	v := f.cfg.Values
+	if isFile(a) && e.Refused == nil {
+		e.Stage = v.String("stage")
+	}
+	if !f.plan.posting || e.Refused != nil || v.String("stage") != "" && !v.Bool("stage_keep") {
 		return e
 	}
 	out := f.passedOn(a)

@@ -334,7 +334,7 @@ func (f *Flow) heartbeat(ctx context.Context) {
 			beat(ctx, f.hooks, hook.OnHeartbeat, f.host)
 			n := &f.Counters
 			f.host.Log.Info("heartbeat", "received", n.Received.Load(), "fetched", n.Fetched.Load(), "announced", n.Announced.Load(),
-				"winnowed", n.Winnowed.Load(), "rejected", n.Rejected.Load(), "retries", f.retries.Len(), "given_up", n.GivenUp.Load())
+				"winnowed", n.Winnowed.Load(), "rejected", n.Rejected.Load(), "retries", f.retries.Len(), "given_up", n.GivenUp.Load(), f.stage.counts())
 		case <-ctx.Done():
 			return
 		}

@@ -111,9 +111,12 @@ func (s *stage) begin() bool {
 	return !s.closed
 }
 
-// takes reports whether a job is for the filter: it is given files, and nothing else that is announced.
-func (s *stage) takes(j *job) bool {
-	return s != nil && !j.a.Sum.IsRemoval() && !j.a.Sum.IsLink() && j.a.Sum.Method != post.SumMkdir
+// takes reports whether a job is for the filter.
+func (s *stage) takes(j *job) bool { return s != nil && isFile(j.a) }
+
+// isFile reports whether an announcement is about a file; of what is announced, a filter is given nothing else.
+func isFile(a *post.Announcement) bool {
+	return !a.Sum.IsRemoval() && !a.Sum.IsLink() && a.Sum.Method != post.SumMkdir
 }
 
 // give has the filter work on the file of a job, the steps before being done.

@@ -1,6 +1,7 @@
 package pump
 
 import (
+	"log/slog"
 	"sync"
 	"sync/atomic"
 )
@@ -84,4 +85,14 @@ func (f *Flow) dueAtOnce() int {
 		n += f.stage.filter.Window()
 	}
 	return n
+}
+
+// counts are how much is with the filter, for a log; nothing without one.
+func (s *stage) counts() slog.Attr {
+	if s == nil {
+		return slog.Attr{}
+	}
+	waiting, held, _ := s.filter.Counts()
+	n := &s.f.Counters
+	return slog.Group("stage", "waiting", waiting, "held", held, "given", n.Staged.Load(), "dropped", n.Dropped.Load(), "made", n.Made.Load())
 }

@@ -9,7 +9,9 @@ import (
 )
 
 // deadLetters is the file of what a flow gave up.
-func (h *house) deadLetters(f *Flow) string { return h.content(strings.TrimPrefix(f.DeadLetters(), h.dir)) }
+func (h *house) deadLetters(f *Flow) string {
+	return h.content(strings.TrimPrefix(f.DeadLetters(), h.dir))
+}
 
 // sr_hooks(7), STAGES: what the filter says of an input is what becomes of it.
 func TestStageAnswers(t *testing.T) {

@@ -165,4 +165,10 @@ func (s *Stage) Close() {
 	}
 	s.mu.Unlock()
 	over.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting = nil
+	for _, f := range s.filters {
+		clear(f.held)
+	}
 }

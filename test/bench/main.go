@@ -33,6 +33,7 @@ func rows() []row {
 		{"winnow-memory", winnowMemory},
 		{"subscribe-tmpfs", subscribeFast},
 		{"subscribe-disk", subscribeDisk},
+		{"stage-cat", stageRow},
 		{"one-gib", oneGiB},
 		{"walk-million", walkMillion},
 		{"shovel", shovelRow},

@@ -66,6 +66,7 @@ func (s *session) printExplanation(e *pump.Explanation) {
 		}
 	}
 	row("delivered", e.Delivered)
+	row("stage", e.Stage)
 	if e.Refused != nil {
 		row("refused", e.Refused.Error())
 	}

@@ -2,6 +2,7 @@
 //
 //	bare publish URL EXCHANGE N     N announcements, a window of 1,000 unconfirmed
 //	bare shovel URL QUEUE EXCHANGE  every message out again, until SIGTERM
+//	bare copy DIR                   a filter of a stage: a copy of each file, until its input ends
 //	bare repeat N COMMAND...        runs it N times; prints ns and peak KiB of each
 package main
 
@@ -39,6 +40,8 @@ func run(args []string) error {
 		return publish(args[1], args[2], n)
 	case len(args) == 4 && args[0] == "shovel":
 		return shovel(args[1], args[2], args[3])
+	case len(args) == 2 && args[0] == "copy":
+		return copyAll(args[1])
 	case len(args) > 2 && args[0] == "repeat":
 		n, err := strconv.Atoi(args[1])
 		if err != nil {
