@@ -40,7 +40,7 @@ func (h *house) atRest(f *Flow, n int, got func() []*post.Announcement) {
 	h.t.Helper()
 	h.until("all are done", func() bool {
 		all, _ := f.jobs.len()
-		return f.Counters.Received.Load() == int64(n) && all == 0 && f.retries.Len() == 0 && int64(len(got())) >= f.Counters.Announced.Load()
+		return f.Counters.Staged.Load() >= int64(n) && all == 0 && f.retries.Len() == 0 && int64(len(got())) >= f.Counters.Announced.Load()
 	})
 }
 
