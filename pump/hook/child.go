@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"runtime"
 	"sync"
 	"syscall"
 	"time"
@@ -27,11 +28,14 @@ type Program struct {
 	Log  *slog.Logger
 }
 
-// command is the program in a process group of its own, so that all it starts ends with it.
+// command is the program in a process group of its own, so that all it starts ends with it. The kernel
+// ends it with us, kill -9 or not, whether it looks at the end of its input or not. To the kernel that
+// is the end of the thread that started it: whoever does holds on to his (runtime.LockOSThread) until
+// the program has ended.
 func (p Program) command() *exec.Cmd {
 	cmd := exec.Command(p.Args[0], p.Args[1:]...)
 	cmd.Env, cmd.Dir = append(os.Environ(), p.Env...), p.Dir
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	return cmd
 }
 
@@ -70,14 +74,15 @@ func Start(p Program, answer func([]byte) error, over func(error)) (*Child, erro
 	said := newSayings(p)
 	c.in, c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = write, in, out, said
 	c.cmd.WaitDelay = closeTime
-	err = c.cmd.Start()
+	started := make(chan error)
+	go c.run(started, read, said, answer, over)
+	err = <-started
 	in.Close()
 	out.Close()
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("cannot start %q: %w", p.Args[0], plain(err)), write.Close(), read.Close())
 	}
 	go c.write()
-	go c.run(read, said, answer, over)
 	return c, nil
 }
 
@@ -94,8 +99,15 @@ func plain(err error) error {
 	return err
 }
 
-// run reads all answers, waits for the program and tells the end.
-func (c *Child) run(out *os.File, said *sayings, answer func([]byte) error, over func(error)) {
+// run starts the program, reads all answers, waits for it and tells the end.
+func (c *Child) run(started chan<- error, out *os.File, said *sayings, answer func([]byte) error, over func(error)) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := c.cmd.Start()
+	started <- err
+	if err != nil {
+		return
+	}
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
@@ -104,7 +116,7 @@ func (c *Child) run(out *os.File, said *sayings, answer func([]byte) error, over
 		}
 	}()
 	c.ends()
-	err := c.cmd.Wait()
+	err = c.cmd.Wait()
 	<-read
 	out.Close()
 	said.close()

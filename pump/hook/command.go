@@ -8,6 +8,7 @@ import (
 	"io"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -117,6 +118,8 @@ func (c *command) takeText(e *Event, out string) {
 
 // once runs the program to its end, and with ctx ends it and all it started.
 func (p Program) once(ctx context.Context, in io.Reader, out io.Writer) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	cmd := p.command()
 	said := newSayings(p)
 	defer said.close()
