@@ -211,6 +211,7 @@ func (f *Flow) stop() {
 		if err := f.announce.close(short); err != nil {
 			f.host.Log.Warn("announcements unconfirmed, they come again", "error", err)
 		}
+		f.crew.wait() // what the last confirms led to
 	}
 	if f.leave != nil {
 		if err := f.leave(short); err != nil {

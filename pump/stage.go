@@ -160,14 +160,20 @@ func (s *stage) answered(ctx context.Context, j *job, v hook.Verdict) {
 		f.Counters.Dropped.Add(1)
 		f.host.Log.Info("dropped by the stage", "path", s.named(j), "why", v.Why)
 		f.end(j, done)
-	case s.keep && f.announce != nil && f.plan.files:
-		f.send(ctx, j, f.copied(j))
-	case s.keep && f.announce != nil:
-		f.send(ctx, j, f.passedOn(j.a))
+	case s.keep && f.announce != nil: // aside: this may be a confirm, which must not wait for room for another
+		f.crew.start(func() { f.send(ctx, j, s.kept(j)) })
 	default:
 		f.report(j, codeDone, "Published")
 		f.end(j, done)
 	}
+}
+
+// kept is the announcement of what a filter was given.
+func (s *stage) kept(j *job) *post.Announcement {
+	if s.f.plan.files {
+		return s.f.copied(j)
+	}
+	return s.f.passedOn(j.a)
 }
 
 // named is what a job is called in logs.

@@ -2,9 +2,13 @@ package pump
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
+
+	"srpump/post"
 )
 
 func mkfifo(path string) error { return syscall.Mkfifo(path, 0o644) }
@@ -37,6 +41,28 @@ func TestStageHoldsMore(t *testing.T) {
 		n, _ := f.jobs.len()
 		return f.Counters.Received.Load() >= 1 && n == 0 && f.retries.Len() == 0
 	})
+}
+
+// One output may end more inputs than may be unconfirmed, and each of them is announced as well.
+func TestStageKeepsManyOfOne(t *testing.T) {
+	h := newHouse(t)
+	dir, many := h.dir+"/from", publishWindow+200
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var all []*post.Announcement
+	for i := range many {
+		name := fmt.Sprintf("f%04d", i)
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("x"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		a := announced(post.LocalBase, name, "x", 1700000000)
+		a.Path = filepath.Join(dir, name)
+		all = append(all, a)
+	}
+	f, _ := h.staged(many, many, "-stage_keep", "on", "-notify_only", "on", "-prefetch", fmt.Sprint(many))
+	h.post("xpublic", all...)
+	h.until("the output and all it is made of are announced", func() bool { return f.Counters.Announced.Load() == int64(many)+1 })
 }
 
 // What a slow filter has no room for is neither lost nor kept in memory once it is on disk.

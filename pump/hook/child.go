@@ -75,7 +75,7 @@ func Start(p Program, answer func([]byte) error, over func(error)) (*Child, erro
 	c.in, c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = write, in, out, said
 	c.cmd.WaitDelay = closeTime
 	started := make(chan error)
-	go c.run(started, read, said, answer, over)
+	go c.run(started, &remains{File: read, c: c, left: MaxLine}, said, answer, over)
 	err = <-started
 	in.Close()
 	out.Close()
@@ -100,7 +100,7 @@ func plain(err error) error {
 }
 
 // run starts the program, reads all answers, waits for it and tells the end.
-func (c *Child) run(started chan<- error, out *os.File, said *sayings, answer func([]byte) error, over func(error)) {
+func (c *Child) run(started chan<- error, out *remains, said *sayings, answer func([]byte) error, over func(error)) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	err := c.cmd.Start()
@@ -116,9 +116,11 @@ func (c *Child) run(started chan<- error, out *os.File, said *sayings, answer fu
 		}
 	}()
 	c.ends()
+	out.last()
 	err = c.cmd.Wait()
 	<-read
 	out.Close()
+	c.in.Close()
 	said.close()
 	c.mu.Lock()
 	if c.killed != nil {
@@ -139,6 +141,36 @@ func (c *Child) ends() {
 	_ = syscall.Kill(-c.cmd.Process.Pid, syscall.SIGKILL)
 	c.ending, c.ended = true, true
 	c.wake.Signal()
+}
+
+// remains are what a program prints. Once it has ended that is what is in the pipe, and no more: who has left
+// its process group may hold the pipe open, but not speak for it.
+type remains struct {
+	*os.File
+	c    *Child
+	left int // bytes a pipe may still hold at the end
+}
+
+// remainTime bounds a read of what is there already; it is long for a busy host.
+const remainTime = time.Second
+
+func (r *remains) last() { _ = r.SetReadDeadline(time.Now().Add(remainTime)) }
+
+// Read implements io.Reader.
+func (r *remains) Read(b []byte) (int, error) {
+	r.c.mu.Lock()
+	ended := r.c.ended
+	r.c.mu.Unlock()
+	if !ended {
+		return r.File.Read(b)
+	}
+	if r.left <= 0 {
+		return 0, io.EOF
+	}
+	r.last()
+	n, err := r.File.Read(b[:min(len(b), r.left)])
+	r.left -= n
+	return n, err
 }
 
 func readLines(r io.Reader, answer func([]byte) error) error {

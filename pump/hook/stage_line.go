@@ -76,6 +76,9 @@ type ids []int64
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (l *ids) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" { // as some write what they do not say
+		return nil
+	}
 	if b[0] == '[' {
 		return json.Unmarshal(b, (*[]int64)(l))
 	}
