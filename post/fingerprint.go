@@ -139,6 +139,13 @@ func OfLink(target string) Fingerprint { return Fingerprint{SumLink, sha512Hex(t
 // OfRemoval is the fingerprint of the removal of a file with this base name.
 func OfRemoval(base string) Fingerprint { return Fingerprint{SumRemoved, sha512Hex(base)} }
 
+// OfDirectory is the fingerprint of the directory at a relpath being made or removed: method is
+// SumMkdir or SumRmdir.
+func OfDirectory(method, rel string) Fingerprint {
+	sum := md5.Sum([]byte(rel))
+	return Fingerprint{method, hex.EncodeToString(sum[:])}
+}
+
 // NoSum is a fingerprint that says nothing: four random digits.
 func NoSum() Fingerprint { return Fingerprint{SumNone, fmt.Sprintf("%04d", rand.IntN(10000))} }
 

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"srpump/partition"
 )
@@ -73,6 +74,32 @@ func (m *Maker) Removal(p string, now time.Time) (*Announcement, error) {
 	}
 	a.Sum = OfRemoval(path.Base(p))
 	return a, nil
+}
+
+// Directory announces that the directory at p was made, or removed: method is SumMkdir or SumRmdir.
+func (m *Maker) Directory(p, method string, now time.Time) (*Announcement, error) {
+	a, err := m.announce(p, now)
+	if err != nil {
+		return nil, err
+	}
+	a.Sum = OfDirectory(method, a.Path)
+	return a, nil
+}
+
+// Moved makes a one half of the announcement of a move: name is HeaderNewname with the
+// removal, HeaderOldname with the file or link; other is the path it names. Where either of the two paths
+// has no room in a header, or could not be read there, it does nothing, so that both halves stand alone.
+func (m *Maker) Moved(a *Announcement, name, other string) {
+	rel := m.Rel(other)
+	if m.BaseURL == LocalBase {
+		rel = other
+	}
+	for _, path := range []string{rel, a.Path} {
+		if path == "" || len(path) > MaxHeader || !utf8.ValidString(path) {
+			return
+		}
+	}
+	a.SetHeader(name, rel)
 }
 
 // Rel is the relpath of the absolute path p: without BaseDir when p lies below it, "" for

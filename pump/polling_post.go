@@ -43,7 +43,7 @@ func (q *poller) local(ctx context.Context, at string) error {
 	if err != nil {
 		return err
 	}
-	return q.announce(ctx, entry{at, info})
+	return q.announce(ctx, entry{path: at, info: info})
 }
 
 // remote announces a file nobody here has read: without the times and permissions of the

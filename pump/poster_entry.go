@@ -45,7 +45,9 @@ func (p *Poster) announceEntry(ctx context.Context, e entry) {
 func (p *Poster) announce(ctx context.Context, e entry) error {
 	switch {
 	case e.info == nil:
-		return p.removal(ctx, e.path)
+		return p.removal(ctx, e)
+	case e.info.IsDir():
+		return p.directory(ctx, e.path, post.SumMkdir)
 	case e.info.Mode()&fs.ModeSymlink != 0:
 		return p.link(ctx, e)
 	}
@@ -54,14 +56,7 @@ func (p *Poster) announce(ctx context.Context, e entry) error {
 
 // wanted asks the rules and the events before anything is read.
 func (p *Poster) wanted(e entry) bool {
-	kind := "change"
-	switch {
-	case e.info == nil:
-		kind = "delete"
-	case e.info.Mode()&fs.ModeSymlink != 0:
-		kind = "link"
-	}
-	if !p.events[kind] {
+	if !p.happens(e) {
 		return false
 	}
 	choice, err := p.rules.Choose(p.probe(e.path))
@@ -74,9 +69,23 @@ func (p *Poster) wanted(e entry) bool {
 	}
 	p.Counters.Rejected.Add(1)
 	if p.cfg.Values.Bool("log_reject") {
-		p.host.Log.Info("rejected", "path", e.path, "rule", choice.Line, oldLine(rejectedLine{e.path, choice.Line}))
+		p.host.Log.Info("rejected", "path", e.path, "rule", choice.Line)
 	}
 	return false
+}
+
+// happens asks the option events.
+func (p *Poster) happens(e entry) bool {
+	moved := p.events["move"] && e.other != ""
+	switch {
+	case e.info == nil:
+		return p.events["delete"] || moved || e.dir && p.events["rmdir"]
+	case e.info.IsDir():
+		return p.events["mkdir"]
+	case e.info.Mode()&fs.ModeSymlink != 0:
+		return p.events["link"]
+	}
+	return p.events["change"] || moved
 }
 
 // probe is what the rules are asked about a path: with realpath_filter the one it has without
@@ -92,16 +101,40 @@ func (p *Poster) probe(path string) *post.Announcement {
 	return &post.Announcement{Base: p.maker.BaseURL, Path: p.maker.Rel(path)}
 }
 
-func (p *Poster) removal(ctx context.Context, path string) error {
-	a, err := p.maker.Removal(path, p.host.Now())
+// removal announces that something is gone, and where it went when the rules accept that.
+func (p *Poster) removal(ctx context.Context, e entry) error {
+	if e.dir && e.other == "" && p.events["rmdir"] {
+		return p.directory(ctx, e.path, post.SumRmdir)
+	}
+	a, err := p.maker.Removal(e.path, p.host.Now())
 	if err != nil {
 		return err
 	}
+	p.moved(a, post.HeaderNewname, e)
 	p.Counters.Removed.Add(1)
 	if p.cfg.Preset == config.Post { // it may be a slip of somebody's finger
-		p.host.Log.Warn("no such file, announced as removed", "path", path)
+		p.host.Log.Warn("no such file, announced as removed", "path", e.path)
+	}
+	return p.send(ctx, e.path, a)
+}
+
+func (p *Poster) directory(ctx context.Context, path, method string) error {
+	a, err := p.maker.Directory(path, method, p.host.Now())
+	if err != nil {
+		return err
 	}
 	return p.send(ctx, path, a)
+}
+
+// moved says the other name of what e is about, when the rules accept that, too: else what was moved
+// out of what they accept is only gone, and what was moved into it only there.
+func (p *Poster) moved(a *post.Announcement, header string, e entry) {
+	if e.other == "" {
+		return
+	}
+	if choice, err := p.rules.Choose(p.probe(e.other)); err == nil && choice.Accept {
+		p.maker.Moved(a, header, e.other)
+	}
 }
 
 // link announces a symbolic link and, with follow_symlinks, the file it leads to.
@@ -114,6 +147,7 @@ func (p *Poster) link(ctx context.Context, e entry) error {
 	if err != nil {
 		return err
 	}
+	p.moved(a, post.HeaderOldname, e)
 	if err := p.send(ctx, e.path, a); err != nil || !p.cfg.Values.Bool("follow_symlinks") {
 		return err
 	}
@@ -122,7 +156,7 @@ func (p *Poster) link(ctx context.Context, e entry) error {
 		return nil // a link may lead nowhere
 	}
 	if info, err := os.Lstat(real); err == nil && info.Mode().IsRegular() {
-		return p.file(ctx, entry{real, info})
+		return p.file(ctx, entry{path: real, info: info})
 	}
 	return nil
 }
@@ -201,6 +235,9 @@ func (p *Poster) blocks(ctx context.Context, e entry, info fs.FileInfo, sum func
 			return err
 		}
 		p.inline.attach(a, e.path)
+		if b.Count == 1 {
+			p.moved(a, post.HeaderOldname, e)
+		}
 		if err := p.send(ctx, e.path, a); err != nil {
 			return err
 		}

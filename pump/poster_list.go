@@ -15,8 +15,10 @@ import (
 
 // An entry is a path to announce; a nil info is one that is gone.
 type entry struct {
-	path string
-	info fs.FileInfo
+	path  string
+	info  fs.FileInfo
+	other string // of what was moved or linked: the new name of what is gone, the old name of what is there
+	dir   bool   // a directory is gone
 }
 
 // errNoPath is a poster that is not told what to announce.
@@ -110,7 +112,7 @@ func (p *Poster) listTree(ctx context.Context, name string, fn func(entry) error
 			return
 		}
 		p.failed(path, err)
-	}}, func(path string, info fs.FileInfo) error { return fn(entry{path, info}) })
+	}}, func(path string, info fs.FileInfo) error { return fn(entry{path: path, info: info}) })
 	if err == nil && missing {
 		err = fn(entry{path: root})
 	}

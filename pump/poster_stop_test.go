@@ -182,7 +182,7 @@ func TestVanishedUnwanted(t *testing.T) {
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
-		p.announceEntry(t.Context(), entry{path, info})
+		p.announceEntry(t.Context(), entry{path: path, info: info})
 		if err := stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}

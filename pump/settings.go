@@ -150,7 +150,7 @@ type eventSet map[string]bool
 
 // newEvents reads the option events, also in its older spellings.
 func newEvents(c *config.Config) eventSet {
-	older := map[string]string{"created": "create", "deleted": "delete", "modified": "modify", "linked": "link"}
+	older := map[string]string{"created": "create", "deleted": "delete", "modified": "modify", "linked": "link", "moved": "move"}
 	s := make(eventSet)
 	for _, e := range c.Values.List("events") {
 		if now, ok := older[e]; ok {

@@ -32,6 +32,7 @@ func (p *Poster) Watch(ctx context.Context, paths []string) error {
 		return err
 	}
 	w, err := watch.New(watch.Options{Roots: roots, Settle: v.Duration("sleep"), MinAge: minAge, Follow: v.Bool("follow_symlinks"),
+		Dirs: p.events["mkdir"],
 		Poll: v.Bool("force_polling"), Logger: p.host.Log})
 	if err != nil {
 		return err
@@ -107,12 +108,12 @@ func (p *Poster) settled(ctx context.Context, events []watch.Event) error {
 	for _, e := range events {
 		if e.Op == watch.Removed {
 			files.Wait()
-			p.announceEntry(ctx, entry{path: e.Path})
+			p.announceEntry(ctx, entry{path: e.Path, other: e.To, dir: e.Dir})
 			continue
 		}
 		room <- struct{}{}
 		files.Go(func() {
-			p.announceEntry(ctx, entry{e.Path, e.Info})
+			p.announceEntry(ctx, entry{path: e.Path, info: e.Info, other: e.From})
 			<-room
 		})
 	}

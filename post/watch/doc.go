@@ -34,12 +34,18 @@ func (o Op) String() string {
 }
 
 // An Event is one settled path. Changed is reported for regular files and
-// symbolic links, never for directories, sockets or devices. Removed may name a
+// symbolic links, with Options.Dirs once for directories, never for sockets or devices. Removed may name a
 // path that was never reported as Changed: one made and deleted in between.
 type Event struct {
 	Op   Op
 	Path string      // the root as given, a slash, and the names below it; any bytes
 	Info fs.FileInfo // lstat at the time of the report; nil for Removed
+
+	// To, of what was Removed, is the path it has now; the Changed that follows
+	// has the path removed as its From. From without a removal before it is another
+	// name that the same file still has. They are left out where it is not certain
+	// that nothing but the name changed.
+	From, To string
 
 	// Dir says that the path removed was a directory, and that everything
 	// reported below it earlier is gone or has moved with it. What is there

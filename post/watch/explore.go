@@ -24,6 +24,7 @@ type visit struct {
 	parent *node
 	mode   mode
 	cut    time.Time // for since
+	from   string    // its path before it was moved; what is known from there is not news
 	root   bool      // a link is entered whatever Options.Follow says
 }
 
@@ -143,11 +144,7 @@ func (n *notifier) read(ctx context.Context, dir *node, v visit, stack []visit) 
 		batch, err := f.ReadDir(walkBatch)
 		for _, d := range batch {
 			path := join(dir.path, d.Name())
-			if n.isDir(path, d) {
-				stack = append(stack, visit{path: path, parent: dir, mode: v.mode, cut: v.cut})
-			} else if v.wants(d) {
-				n.w.pending.touch(path, found, n.w.o.Settle)
-			}
+			stack = n.meet(path, d, dir, &v, stack)
 		}
 		if err == io.EOF {
 			delete(n.denied, dir.path)
@@ -158,6 +155,26 @@ func (n *notifier) read(ctx context.Context, dir *node, v visit, stack []visit) 
 		}
 	}
 	return stack
+}
+
+// meet tells of one entry of a directory as its visit says, and pushes it when it is a directory.
+func (n *notifier) meet(path string, d fs.DirEntry, dir *node, v *visit, stack []visit) []visit {
+	isDir := n.isDir(path, d)
+	from := ""
+	if v.from != "" {
+		from = join(v.from, d.Name())
+	}
+	switch {
+	case v.mode == silent && (isDir || reportable(d.Type())):
+		n.w.known.put(path, isDir)
+	case from != "" && n.w.known.has(from, isDir):
+	case isDir && n.w.o.Dirs, !isDir && v.wants(d):
+		n.w.pending.touch(path, found, n.w.o.Settle)
+	}
+	if !isDir {
+		return stack
+	}
+	return append(stack, visit{path: path, parent: dir, mode: v.mode, cut: v.cut, from: from})
 }
 
 func (n *notifier) isDir(path string, d fs.DirEntry) bool {

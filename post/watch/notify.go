@@ -150,7 +150,13 @@ func (n *notifier) handle(ctx context.Context, ev fsnotify.Event) {
 		return
 	}
 	info, err := look(ev.Name, n.w.o.Follow)
+	if err == nil && info.IsDir() && n.w.o.Dirs {
+		n.w.pending.touch(ev.Name, content, n.w.o.Settle)
+	}
+	from := cameFrom(ev)
 	switch {
+	case err == nil && from != "":
+		n.movedHere(ctx, from, ev.Name, info.IsDir())
 	case err == nil && info.IsDir():
 		n.explore(ctx, visit{path: ev.Name, parent: n.parent(ev.Name), mode: all})
 	case ev.Op == fsnotify.Chmod:

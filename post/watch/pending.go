@@ -15,6 +15,7 @@ const (
 	found                    // met by a re-read or re-walk, without an event
 	gone                     // deleted or moved away
 	goneDir                  // the same, of a directory known to be one
+	renamed                  // what has this name had another before
 )
 
 // An entry is one path of the pending set. Times count from the set's start, on
@@ -27,6 +28,10 @@ type entry struct {
 	at          time.Duration // its place in the heap: never later than due
 	seq         uint64        // breaks ties in the order of arrival
 	marks       mark
+	from        string // the name it was reported under; its removal is reported with this entry
+	to          string // of a directory that is gone: its new name
+	held        bool   // it waits, whatever its times are
+	void        bool   // no longer in the set, though still in the heap
 }
 
 // due is when the entry may be reported: after a quiet time, or when it has
@@ -60,20 +65,29 @@ func newPending(limit time.Duration) *pending {
 // touch notes that something happened to path; it is reported when nothing more
 // has for the time hold.
 func (p *pending) touch(path string, m mark, hold time.Duration) {
-	now := time.Since(p.start)
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	e := p.note(path, m, hold)
+	if m&content != 0 && e.from != "" {
+		p.part(e)
+	}
+}
+
+// note is touch, under the lock.
+func (p *pending) note(path string, m mark, hold time.Duration) *entry {
+	now := time.Since(p.start)
 	e := p.byPath[path]
 	if e == nil {
-		p.insert(&entry{path: path, first: now, last: now, hold: hold, marks: m})
-		return
+		e = &entry{path: path, first: now, last: now, hold: hold, marks: m}
+		p.insert(e)
+		return e
 	}
 	frozen := e.marks&goneDir != 0
 	e.marks |= m
 	if frozen {
 		// The removal of a directory must come before what is found in the
 		// next one of that name, so nothing puts it off.
-		return
+		return e
 	}
 	e.last = now
 	if m&(gone|goneDir) == 0 {
@@ -85,6 +99,7 @@ func (p *pending) touch(path string, m mark, hold time.Duration) {
 		// that was there before, even when the same path was restless then.
 		e.first = now
 	}
+	return e
 }
 
 func (p *pending) insert(e *entry) {
@@ -100,6 +115,9 @@ func (p *pending) insert(e *entry) {
 	}
 }
 
+// heldPause is how long an entry that is held is left alone.
+const heldPause = 5 * time.Millisecond
+
 // take removes and returns up to n entries that are due, in the order they
 // became due; when there is none, wait says how long until the next may be.
 func (p *pending) take(n int) (due []*entry, wait time.Duration) {
@@ -108,6 +126,15 @@ func (p *pending) take(n int) (due []*entry, wait time.Duration) {
 	defer p.mu.Unlock()
 	for len(p.heap) > 0 && len(due) < n {
 		e := p.heap[0]
+		if e.void {
+			heap.Pop(&p.heap)
+			continue
+		}
+		if e.held && e.at <= now {
+			e.at = now + heldPause
+			heap.Fix(&p.heap, 0)
+			continue
+		}
 		if at := e.due(p.limit); at > e.at {
 			e.at = at
 			heap.Fix(&p.heap, 0)
@@ -131,6 +158,7 @@ func (p *pending) giveBack(e *entry, after time.Duration) {
 	if newer := p.byPath[e.path]; newer != nil {
 		newer.marks |= e.marks
 		newer.first = min(newer.first, e.first)
+		p.part(e)
 		return
 	}
 	e.until = time.Since(p.start) + after
@@ -150,8 +178,11 @@ func (p *pending) paths() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	all := make([]string, 0, len(p.byPath))
-	for path := range p.byPath {
+	for path, e := range p.byPath {
 		all = append(all, path)
+		if e.from != "" {
+			all = append(all, e.from)
+		}
 	}
 	return all
 }

@@ -181,6 +181,10 @@ func (p *poller) vanished(t *polled) {
 // is found in its place, however long the passes are.
 func (p *poller) touch(t *polled, path string, m mark) {
 	if !t.tell {
+		if m == content {
+			info, err := look(path, p.w.o.Follow)
+			p.w.known.put(path, err == nil && info.IsDir())
+		}
 		return
 	}
 	hold := p.hold

@@ -70,36 +70,66 @@ func (w *Watcher) judge(e *entry, events []Event) []Event {
 		if err == nil && !info.IsDir() {
 			w.pending.touch(e.path, content, w.o.Settle)
 		}
-		return append(events, Event{Op: Removed, Path: e.path, Dir: true})
+		return w.goneTree(e, w.goneFrom(e, events))
 	case absent(err):
 		w.recent.forget(e.path)
-		return append(events, Event{Op: Removed, Path: e.path})
+		w.known.drop(e.path)
+		return append(w.goneFrom(e, events), Event{Op: Removed, Path: e.path})
 	case err != nil:
 		w.count.errors.Add(1)
 		w.log.Warn("watch cannot look", "path", e.path, "error", err)
 		return events
 	case info.IsDir():
-		return w.replaced(e, events)
-	case !reportable(info.Mode()) || w.recent.told(e.path, info, e.marks):
-		return events
+		return w.directory(e, info, w.goneFrom(e, events))
+	case !reportable(info.Mode()) || e.from == "" && w.recent.told(e.path, info, e.marks):
+		return w.goneFrom(e, events)
 	}
 	if wait := w.young(e, info, now); wait > 0 {
 		w.pending.giveBack(e, wait)
 		return events
 	}
 	w.recent.remember(e.path, info, now)
-	busy := w.pending.quietFor(e) < e.hold
-	return append(events, Event{Op: Changed, Path: e.path, Info: info, Busy: busy})
+	changed := Event{Op: Changed, Path: e.path, Info: info, Busy: w.pending.quietFor(e) < e.hold}
+	changed.From = w.linked(e.path, info)
+	w.known.put(e.path, false)
+	if e.from != "" {
+		return w.renamed(e, events, changed)
+	}
+	return append(events, changed)
 }
 
-// replaced judges a path that is a directory now: if something else had that
+// directory judges a path that is a directory now: if something else had that
 // name before, that is gone.
-func (w *Watcher) replaced(e *entry, events []Event) []Event {
-	if e.marks&gone == 0 {
+func (w *Watcher) directory(e *entry, info fs.FileInfo, events []Event) []Event {
+	if e.marks&gone != 0 || w.known.has(e.path, false) {
+		w.recent.forget(e.path)
+		w.known.drop(e.path)
+		events = append(events, Event{Op: Removed, Path: e.path})
+	}
+	return w.made(e.path, info, events)
+}
+
+// made appends a directory that is news, where directories are.
+func (w *Watcher) made(path string, info fs.FileInfo, events []Event) []Event {
+	if w.o.Dirs && !w.known.has(path, true) {
+		events = append(events, Event{Op: Changed, Path: path, Info: info})
+	}
+	w.known.put(path, true)
+	return events
+}
+
+// goneFrom appends the removal of the name that what is no longer there had before.
+func (w *Watcher) goneFrom(e *entry, events []Event) []Event {
+	if e.from == "" {
 		return events
 	}
-	w.recent.forget(e.path)
-	return append(events, Event{Op: Removed, Path: e.path})
+	if _, err := os.Lstat(e.from); !absent(err) {
+		w.pending.touch(e.from, found, w.o.Settle)
+		return events
+	}
+	w.known.drop(e.from)
+	w.recent.forget(e.from)
+	return append(events, Event{Op: Removed, Path: e.from})
 }
 
 // young is how long a file has yet to wait for MinAge. A modification time in

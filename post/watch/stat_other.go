@@ -15,3 +15,6 @@ func identify(fs.FileInfo) fileID { return fileID{} }
 func ChangeTime(info fs.FileInfo) time.Time { return info.ModTime() }
 
 func openDir(path string) (*os.File, error) { return os.Open(path) }
+
+// linkCount is the number of names a file has, where that is known.
+func linkCount(fs.FileInfo) uint64 { return 1 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 // Options say what to watch and how. Only Roots must be given.
 type Options struct {
 	Roots  []string // directories or files; one that is not there yet is waited for
+	Dirs   bool     // report directories, too
 	Follow bool     // enter symbolic links to directories (a root that is one is always entered)
 
 	// Settle is how long a path must be quiet before it is reported (sr_watch,
@@ -57,6 +59,8 @@ type Watcher struct {
 	log     *slog.Logger
 	pending *pending
 	recent  *recent // used by the reporting goroutine only
+	known   *known
+	peers   peers // used by the reporting goroutine only
 	count   counters
 	methods []method
 	ready   chan struct{}
@@ -101,6 +105,7 @@ func New(o Options) (*Watcher, error) {
 		o: o, log: o.Logger,
 		pending: newPending(max(10*o.Settle, 5*time.Second)),
 		recent:  newRecent(),
+		known:   newKnown(),
 		ready:   make(chan struct{}),
 	}, nil
 }
@@ -176,7 +181,17 @@ func (w *Watcher) begin(ctx context.Context) error {
 
 // Pending returns the paths noticed and not yet handed over. After Run it is
 // what a clean stop left, for the caller to remember.
-func (w *Watcher) Pending() []string { return w.pending.paths() }
+func (w *Watcher) Pending() []string {
+	all := w.pending.paths()
+	for _, path := range all {
+		if _, err := os.Lstat(path); absent(err) {
+			for _, m := range w.known.below(path) {
+				all = append(all, m.path)
+			}
+		}
+	}
+	return all
+}
 
 // Stats returns the counters as they are now.
 func (w *Watcher) Stats() Stats {
