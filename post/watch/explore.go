@@ -25,6 +25,7 @@ type visit struct {
 	mode   mode
 	cut    time.Time // for since
 	from   string    // its path before it was moved; what is known from there is not news
+	spared *[]string // gathers that
 	root   bool      // a link is entered whatever Options.Follow says
 }
 
@@ -168,13 +169,14 @@ func (n *notifier) meet(path string, d fs.DirEntry, dir *node, v *visit, stack [
 	case v.mode == silent && (isDir || reportable(d.Type())):
 		n.w.known.put(path, isDir)
 	case from != "" && n.w.known.has(from, isDir):
+		*v.spared = append(*v.spared, path)
 	case isDir && n.w.o.Dirs, !isDir && v.wants(d):
 		n.w.pending.touch(path, found, n.w.o.Settle)
 	}
 	if !isDir {
 		return stack
 	}
-	return append(stack, visit{path: path, parent: dir, mode: v.mode, cut: v.cut, from: from})
+	return append(stack, visit{path: path, parent: dir, mode: v.mode, cut: v.cut, from: from, spared: v.spared})
 }
 
 func (n *notifier) isDir(path string, d fs.DirEntry) bool {

@@ -68,6 +68,9 @@ func (p *poller) folder(t *polled, path string, stack []string) []string {
 			p.touch(t, sub, content)
 		}
 		if is.isDir() {
+			if p.w.known.has(sub, false) { // it was a file between two passes
+				p.touch(t, sub, gone)
+			}
 			if p.w.o.Dirs && !p.w.known.has(sub, true) {
 				p.touch(t, sub, content)
 			}

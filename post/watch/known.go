@@ -17,7 +17,7 @@ type known struct {
 type sort uint8
 
 const (
-	file      sort = iota + 1 // or a link
+	file      sort = iota + 1 // or a link; what is below it was reported since, and its removal not yet
 	directory                 // that was reported, or was there
 	passage                   // a directory of which is known only that something is in it
 )
@@ -44,7 +44,7 @@ func (k *known) put(path string, isDir bool) {
 			names = make(map[string]sort)
 			k.dirs[dir] = names
 		}
-		if what == passage && (names[name] == directory || names[name] == passage) {
+		if what == passage && names[name] != 0 {
 			return
 		}
 		names[name] = what
@@ -54,13 +54,31 @@ func (k *known) put(path string, isDir bool) {
 
 // drop forgets a path, but nothing below it.
 func (k *known) drop(path string) {
-	dir, name := parted(path)
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	delete(k.dirs[dir], name)
-	if len(k.dirs[dir]) == 0 {
+	for {
+		dir, name := parted(path)
+		if len(k.dirs[path]) > 0 {
+			k.dirs[dir][name] = passage
+			return
+		}
+		delete(k.dirs[dir], name)
+		if len(k.dirs[dir]) > 0 {
+			return
+		}
 		delete(k.dirs, dir)
+		if up, last := parted(dir); dir == "" || k.dirs[up][last] != passage {
+			return
+		}
+		path = dir
 	}
+}
+
+// holds reports whether anything below a path is known.
+func (k *known) holds(path string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return len(k.dirs[path]) > 0
 }
 
 // has reports whether a path is known, as what it is said to be.
@@ -88,10 +106,10 @@ func (k *known) below(dir string) (all []memory) {
 		at := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		for n, what := range k.dirs[at] {
-			isDir := what != file
-			all = append(all, memory{join(at, n), isDir})
-			if isDir {
-				stack = append(stack, join(at, n))
+			path := join(at, n)
+			all = append(all, memory{path, what != file})
+			if len(k.dirs[path]) > 0 {
+				stack = append(stack, path)
 			}
 		}
 	}

@@ -39,42 +39,23 @@ func (n *notifier) movedHere(ctx context.Context, from, to string, isDir bool) {
 	begun := n.w.pending.hold(from)
 	n.w.pending.restless(from, to, n.w.o.Settle)
 	v := visit{path: to, parent: n.parent(to), mode: all}
-	if begun {
-		v.from = from
+	if !begun {
+		n.explore(ctx, v)
+		return
 	}
+	v.from, v.spared = from, new([]string)
 	n.explore(ctx, v)
-	if begun {
-		n.w.pending.movedDir(from, to)
-	}
+	n.w.pending.movedDir(from, to, *v.spared)
 }
 
-// goneTree appends what is to be reported of a directory that is gone: of all that was known below it
-// and is not there, and then of itself, unless there is another one by now. What is below
-// its new name unchanged is reported as moved.
+// goneTree appends what is to be reported of a directory that is gone: of all that was known below it,
+// and then of itself, unless there is another one by now. What is below its new name
+// unchanged is reported as moved, what is there again under the old one anew.
 func (w *Watcher) goneTree(e *entry, events []Event) []Event {
-	for _, n := range w.known.below(e.path) {
-		gone, to := Event{Op: Removed, Path: n.path, Dir: n.dir}, ""
-		if e.to != "" {
-			to = e.to + strings.TrimPrefix(n.path, e.path)
-		}
-		there, err := look(n.path, w.o.Follow)
-		switch {
-		case err == nil && there.IsDir() == n.dir: // of a new directory of that name
-			if to != "" {
-				w.pending.touch(to, found, w.o.Settle)
-			}
-			continue
-		case to != "":
-			gone.To = to
-			events = w.arrived(&gone, events)
-		default:
-			events = append(events, gone)
-		}
-		w.known.drop(n.path)
-	}
+	events = w.goneBelow(e, events)
 	info, err := look(e.path, w.o.Follow)
 	if err == nil && info.IsDir() {
-		return w.made(e.path, info, events)
+		return w.directory(e, info, events)
 	}
 	w.known.drop(e.path)
 	gone := Event{Op: Removed, Path: e.path, Dir: true}
@@ -82,6 +63,36 @@ func (w *Watcher) goneTree(e *entry, events []Event) []Event {
 		gone.To = e.to
 	}
 	return append(events, gone)
+}
+
+// goneBelow appends what is to be reported of what was known below a path. What was met at its new
+// place and thought to be known, and was not, is looked at by itself.
+func (w *Watcher) goneBelow(e *entry, events []Event) []Event {
+	judged := make(map[string]bool)
+	for _, n := range w.known.below(e.path) {
+		gone, to := Event{Op: Removed, Path: n.path, Dir: n.dir}, ""
+		if e.to != "" {
+			to = e.to + strings.TrimPrefix(n.path, e.path)
+		}
+		if _, err := os.Lstat(n.path); err == nil { // in a new directory of that name
+			w.pending.touch(n.path, found, w.o.Settle)
+		}
+		w.known.drop(n.path)
+		w.recent.forget(n.path)
+		if to == "" {
+			events = append(events, gone)
+			continue
+		}
+		judged[to] = true
+		gone.To = to
+		events = w.arrived(&gone, events)
+	}
+	for _, path := range e.spared {
+		if !judged[path] {
+			w.pending.touch(path, found, w.o.Settle)
+		}
+	}
+	return events
 }
 
 // arrived appends a removal and, where what was removed is found under its new name and nothing
@@ -160,13 +171,13 @@ func (p *pending) hold(path string) bool {
 	return true
 }
 
-// movedDir lets the entry of a directory go that was held: its new place is watched and read.
-func (p *pending) movedDir(from, to string) {
+// movedDir lets the entry of a directory go that was held: its new place is watched and read. What
+// was met there and not noted, being known from the old place, is spared.
+func (p *pending) movedDir(from, to string, spared []string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if e := p.byPath[from]; e != nil {
-		e.held, e.to, e.last = false, to, time.Since(p.start)
-	}
+	e := p.byPath[from]
+	e.held, e.to, e.spared, e.last = false, to, spared, time.Since(p.start)
 }
 
 // restless notes for a directory that was moved what was pending in it: that is not the same as what

@@ -28,10 +28,11 @@ type entry struct {
 	at          time.Duration // its place in the heap: never later than due
 	seq         uint64        // breaks ties in the order of arrival
 	marks       mark
-	from        string // the name it was reported under; its removal is reported with this entry
-	to          string // of a directory that is gone: its new name
-	held        bool   // it waits, whatever its times are
-	void        bool   // no longer in the set, though still in the heap
+	from        string   // the name it was reported under; its removal is reported with this entry
+	to          string   // of a directory that is gone: its new name
+	spared      []string // what was met below to and not noted, since it is known from below path
+	held        bool     // it waits, whatever its times are
+	void        bool     // no longer in the set, though still in the heap
 }
 
 // due is when the entry may be reported: after a quiet time, or when it has

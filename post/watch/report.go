@@ -71,6 +71,8 @@ func (w *Watcher) judge(e *entry, events []Event) []Event {
 			w.pending.touch(e.path, content, w.o.Settle)
 		}
 		return w.goneTree(e, w.goneFrom(e, events))
+	case absent(err) && w.known.holds(e.path):
+		return w.goneTree(e, w.goneFrom(e, events))
 	case absent(err):
 		w.recent.forget(e.path)
 		w.known.drop(e.path)
@@ -87,6 +89,9 @@ func (w *Watcher) judge(e *entry, events []Event) []Event {
 	if wait := w.young(e, info, now); wait > 0 {
 		w.pending.giveBack(e, wait)
 		return events
+	}
+	if w.known.holds(e.path) {
+		events = w.goneBelow(e, events)
 	}
 	w.recent.remember(e.path, info, now)
 	changed := Event{Op: Changed, Path: e.path, Info: info, Busy: w.pending.quietFor(e) < e.hold}

@@ -83,7 +83,7 @@ func (l *ledger) await(t *testing.T, what string, ok func() bool) {
 		case <-deadline:
 			l.mu.Lock()
 			defer l.mu.Unlock()
-			t.Fatalf("still not: %s; %d files known, last events %v", what, len(l.files), tail(l.events))
+			t.Fatalf("still not: %s; files %v, last events %v", what, l.files, tail(l.events))
 		}
 	}
 }
@@ -99,6 +99,11 @@ func tail(events []Event) (s []string) {
 func (l *ledger) awaitTree(t *testing.T, root string) {
 	t.Helper()
 	want := listing(t, root)
+	defer func() {
+		if t.Failed() {
+			t.Log(difference(l.files, want))
+		}
+	}()
 	l.await(t, "the events give the tree", func() bool { return difference(l.files, want) == "" })
 }
 
