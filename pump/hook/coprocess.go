@@ -146,7 +146,7 @@ func (p *coprocess) answered(line []byte) error {
 	if i < 0 || i >= len(p.asked) {
 		return fmt.Errorf("%w: it is about nothing it was given", ErrAnswer)
 	}
-	if a := p.asked[i]; ans.File != nil && *ans.File != a.shownFile() {
+	if a := p.asked[i]; ans.File != nil && *ans.File != asShown(a.file) {
 		return fmt.Errorf("%w: it is about file %.80q, given was %.80q", ErrAnswer, *ans.File, a.file)
 	}
 	p.useful = true

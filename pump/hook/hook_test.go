@@ -87,7 +87,7 @@ func event(name string) *hook.Event {
 	}
 }
 
-var odd = []string{"-rf", "; rm -rf $HOME", "a\nb", `q"uo'te`, "`id`", "$(id)", "${file}", "ü"}
+var odd = []string{"-rf", "; rm -rf $HOME", "a\nb", `q"uo'te`, "`id`", "$(id)", "${file}", "ü", "\xff\xfe a\xc3"}
 
 // What a co-process gives back unchanged is unchanged, whatever the name.
 func TestExecShowsAndTakesNames(t *testing.T) {
@@ -102,6 +102,24 @@ func TestExecShowsAndTakesNames(t *testing.T) {
 		if e.File != name || e.Announcement.Path != want.Announcement.Path || e.Announcement.Sum != want.Announcement.Sum ||
 			e.Announcement.Headers["n"] != int64(5) || e.Dir != "/data/a" {
 			t.Errorf("%q became %+v of %+v", name, e, e.Announcement)
+		}
+	}
+}
+
+// A path JSON has no room for is shown in its bytes as well, and only such a path.
+func TestExecShowsBytes(t *testing.T) {
+	b := newBed(t)
+	c := b.chain("on_file exec:tee " + b.dir + "/shown")
+	for name, want := range map[string]string{"plain": "", "\xff\xfe": `,"file_base64":"L2RhdGEvYS///g=="`} {
+		e := event(name)
+		e.Announcement.Headers = map[string]any{"h": name}
+		if ok, err := c.Run(context.Background(), e); !ok || err != nil || e.Announcement.Headers["h"] != name {
+			t.Errorf("%q: %v, %v, %+v", name, ok, err, e.Announcement)
+		}
+		shown, _ := os.ReadFile(filepath.Join(b.dir, "shown"))
+		if lines := strings.Split(strings.TrimSpace(string(shown)), "\n"); strings.Contains(lines[len(lines)-1], "file_base64") != (want != "") ||
+			!strings.Contains(lines[len(lines)-1], want) {
+			t.Errorf("%q was shown as %s", name, shown)
 		}
 	}
 }

@@ -26,6 +26,7 @@ type request struct {
 	NewDir  string          `json:"new_dir,omitempty"`
 	NewFile string          `json:"new_file,omitempty"`
 	File    string          `json:"file,omitempty"`
+	Bytes   []byte          `json:"file_base64,omitempty"` // of File, when it is not UTF-8
 	URL     string          `json:"url,omitempty"`
 	Text    string          `json:"text,omitempty"`
 	Options json.RawMessage `json:"options,omitempty"`
@@ -34,6 +35,9 @@ type request struct {
 // show is the request of an event, with passwords masked.
 func show(e *Event, options json.RawMessage) *request {
 	r := &request{Event: e.Point, NewDir: e.Dir, NewFile: e.File, File: e.Local, URL: config.Redact(e.URL), Text: e.Text, Options: options}
+	if !utf8.ValidString(e.Local) {
+		r.Bytes = []byte(e.Local)
+	}
 	if a := e.Announcement; a != nil {
 		r.Topic, r.Headers, r.PubTime, r.BaseURL, r.RelPath = a.Topic, allHeaders(a), a.Time.String(), config.Redact(a.Base), a.Path
 	}
@@ -68,8 +72,9 @@ func (r *request) encode() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// shownFile is the path as it was in the request: JSON has no room for bytes that are not UTF-8.
-func (a *ask) shownFile() string { return strings.ToValidUTF8(a.file, string(utf8.RuneError)) }
+// asShown is a text as a hook reads it in a request: JSON has no room for bytes that are not UTF-8, and each
+// of them is shown as the replacement character.
+func asShown(s string) string { return string([]rune(s)) }
 
 // An answer is what a hook said: true, false, or the event as it is to be. What is missing stays.
 type answer struct {
@@ -138,7 +143,7 @@ func (a *answer) apply(e *Event, shown *request) (bool, error) {
 }
 
 func change(to *string, said *string, shown string) {
-	if said != nil && *said != strings.ToValidUTF8(shown, string(utf8.RuneError)) {
+	if said != nil && *said != asShown(shown) {
 		*to = *said
 	}
 }
@@ -168,7 +173,7 @@ func takeHeaders(to *post.Announcement, said, shown map[string]any) (err error) 
 		if value == nil || name == post.HeaderSum || name == post.HeaderParts {
 			continue
 		}
-		if was, ok := old[name]; ok && fmt.Sprint(value) == strings.ToValidUTF8(fmt.Sprint(shown[name]), string(utf8.RuneError)) {
+		if was, ok := old[name]; ok && fmt.Sprint(value) == asShown(fmt.Sprint(shown[name])) {
 			to.Headers[name] = was
 			continue
 		}
