@@ -3,6 +3,7 @@ package hook_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
@@ -109,16 +110,18 @@ func TestExecShowsAndTakesNames(t *testing.T) {
 // A path JSON has no room for is shown in its bytes as well, and only such a path.
 func TestExecShowsBytes(t *testing.T) {
 	b := newBed(t)
-	c := b.chain("on_file exec:tee " + b.dir + "/shown")
-	for name, want := range map[string]string{"plain": "", "\xff\xfe": `,"file_base64":"L2RhdGEvYS///g=="`} {
+	c := b.chain(b.loop("h", "printf '%s' \"$line\" >"+b.dir+"/shown; printf '%s\\n' \"$line\""))
+	for name, want := range map[string]string{"plain": "", "\xff\xfe": "L2RhdGEvYS///g=="} {
 		e := event(name)
 		e.Announcement.Headers = map[string]any{"h": name}
 		if ok, err := c.Run(context.Background(), e); !ok || err != nil || e.Announcement.Headers["h"] != name {
 			t.Errorf("%q: %v, %v, %+v", name, ok, err, e.Announcement)
 		}
 		shown, _ := os.ReadFile(filepath.Join(b.dir, "shown"))
-		if lines := strings.Split(strings.TrimSpace(string(shown)), "\n"); strings.Contains(lines[len(lines)-1], "file_base64") != (want != "") ||
-			!strings.Contains(lines[len(lines)-1], want) {
+		var got struct {
+			Bytes string `json:"file_base64"`
+		}
+		if err := json.Unmarshal(shown, &got); err != nil || got.Bytes != want {
 			t.Errorf("%q was shown as %s", name, shown)
 		}
 	}
