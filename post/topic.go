@@ -12,6 +12,9 @@ const MaxTopic = 253
 // DefaultPrefix begins the topic of every v02 announcement (sr_post(7), AMQP TOPIC).
 const DefaultPrefix = "v02.post"
 
+// DefaultPrefixV03 begins the topic of announcements of version v03 (sr_post(7), VERSION 3).
+const DefaultPrefixV03 = "v03.post"
+
 // MakeTopic is the topic for the file at the slash-separated path: the prefix,
 // its directories and, with name, the file's own name, joined by dots (sr_post(7), AMQP
 // TOPIC). Empty words vanish; blank, # and control characters are escaped; what is

@@ -43,6 +43,15 @@ func (k *check) places() {
 	}
 }
 
+// publicURL warns of a secret that announcements would carry.
+func (k *check) publicURL() {
+	u := k.c.Values.String("post_base_url")
+	if shown := config.Redact(u); shown != u {
+		k.warnOption("post_base_url", fmt.Sprintf("everybody who reads what is announced reads the password in post_base_url %s", shown),
+			"take it out: who fetches has it in credentials.conf, see sr_credentials(5)")
+	}
+}
+
 // fetchable warns of URLs that lead others to a file of their own host.
 func (k *check) fetchable() {
 	e, err := k.h.endpoint(k.c, "post_broker", true)
@@ -76,7 +85,8 @@ func (k *check) announcable(root string) {
 	v := k.c.Values
 	base := v.String("post_base_dir")
 	posting := v.Set("post_broker") || k.c.Preset == config.Sarra
-	if !posting || base == "" || strings.Contains(base, "${") || within(base, root) {
+	replaced := v.Set("stage") && !v.Bool("stage_keep") // by what a filter makes, which is below post_base_dir
+	if !posting || replaced || base == "" || strings.Contains(base, "${") || within(base, root) {
 		return
 	}
 	k.warnOption("post_base_dir", fmt.Sprintf("post_base_dir %q is not above the directory %q", base, root),

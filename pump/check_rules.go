@@ -29,6 +29,7 @@ func (k *check) subtopics() {
 
 // rules finds the accept and reject lines that can never decide anything.
 func (k *check) rules() {
+	k.rejectsAll()
 	shapes := make([]shape, len(k.c.Rules))
 	for i, r := range k.c.Rules {
 		if part := slowPart(r.Pattern); part != "" {
@@ -45,6 +46,15 @@ func (k *check) rules() {
 			continue
 		}
 		k.anchored(r, shapes[i])
+	}
+}
+
+// rejectsAll warns of rules that leave nothing: reject lines alone, where what no line matches is left as well.
+func (k *check) rejectsAll() {
+	rules := k.c.Rules
+	if len(rules) > 0 && len(k.accepts()) == 0 && !k.c.AcceptsUnmatched() {
+		last := rules[len(rules)-1]
+		k.warn(last.File, last.Line, "there is no accept line, and so nothing is taken", "add accept .* behind the reject lines, or accept_unmatch on")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -142,6 +143,49 @@ func TestCoveredIsSound(t *testing.T) {
 					t.Fatalf("%q is said to cover %q, which alone matches %q", e, l, texts[i])
 				}
 			}
+		}
+	}
+}
+
+// What is allowed and hardly meant is warned of, and what looks like it is not.
+func TestCheckWarns(t *testing.T) {
+	const nothing, above = "there is no accept line", "is not above the directory"
+	made := "directory /in\npost_base_dir /made\npost_broker sqlite:\nmirror on\n"
+	for _, c := range []struct {
+		lines, text string
+		want        bool
+	}{
+		{`reject .*\.bak`, nothing, true}, {"reject .*\\.bak\naccept .*", nothing, false},
+		{"reject .*\\.bak\naccept_unmatch on", nothing, false}, {"accept_unmatch off", nothing, false},
+		{"post_broker -\npost_base_url sftp://u:s3cret@h/", "u:***@h", true}, {"post_broker -\npost_base_url sftp://u@h/", "password", false},
+		{made, above, true}, {made + "stage cat", above, false}, {made + "stage cat\nstage_keep on", above, true},
+	} {
+		cfg, problems := loaded(t, config.Subscribe, c.lines)
+		problems = append(problems, Check(cfg, checkHost(t))...)
+		said := slices.ContainsFunc(problems, func(p config.Problem) bool { return strings.Contains(p.Text, c.text) })
+		if said != c.want {
+			t.Errorf("%q: %v", c.lines, problems)
+		}
+	}
+}
+
+// post_topic_prefix takes the place of what either version begins with; without it, topics stay.
+func TestTopicOn(t *testing.T) {
+	for lines, want := range map[string]string{
+		"": "v02.post.a v03.post.a v02.mine.a other.a", "post_topic_prefix v02.post": "v02.post.a v02.post.a v02.mine.a other.a",
+		"post_topic_prefix v03.post": "v03.post.a v03.post.a v02.mine.a other.a", "topic_prefix v02.mine\npost_topic_prefix v03.x": "v03.x.a v03.x.a v03.x.a other.a",
+	} {
+		c, _ := loaded(t, config.Shovel, "broker -\npost_broker -\n"+lines)
+		f, err := NewFlow(c, checkHost(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for topic := range strings.FieldsSeq("v02.post.a v03.post.a v02.mine.a other.a") {
+			got = append(got, f.topicOn(topic))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: %v, not %s", lines, got, want)
 		}
 	}
 }

@@ -71,8 +71,23 @@ func (f *Flow) forward(ctx context.Context, j *job) {
 // passedOn is an announcement as it is passed on: unchanged but for what routing needs.
 func (f *Flow) passedOn(a *post.Announcement) *post.Announcement {
 	a = a.Clone()
-	a.Topic = post.Reprefix(a.Topic, post.PrefixRead(f.cfg.Values.String("topic_prefix")), f.plan.prefix)
+	a.Topic = f.topicOn(a.Topic)
 	return a
+}
+
+// topicOn is a topic as it is passed on. Where post_topic_prefix is set, it also takes the place of the
+// beginning that either version has of its own: a queue may hold both.
+func (f *Flow) topicOn(topic string) string {
+	from := []string{post.PrefixRead(f.cfg.Values.String("topic_prefix"))}
+	if f.cfg.Values.Set("post_topic_prefix") {
+		from = append(from, post.DefaultPrefix, post.DefaultPrefixV03)
+	}
+	for _, prefix := range from {
+		if to := post.Reprefix(topic, prefix, f.plan.prefix); to != topic {
+			return to
+		}
+	}
+	return topic
 }
 
 // send publishes a for j.
