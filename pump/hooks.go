@@ -59,7 +59,7 @@ func beat(ctx context.Context, set *hook.Set, point string, h *Host) {
 }
 
 // A crew is what runs hooks beside the workers, so that neither what comes in nor an installation
-// waits for one. It holds no more than there are jobs.
+// waits for one. It holds no more than there are jobs, and outputs of a stage under way.
 type crew struct {
 	mu   sync.Mutex
 	idle *sync.Cond
@@ -152,10 +152,10 @@ func (f *Flow) screenInTurn(ctx context.Context, j *job) {
 // anew, unless the hook chose one.
 func (f *Flow) follow(j *job, e, shown *hook.Event) error {
 	j.a = e.Announcement
-	if !f.plan.files {
+	if !f.plan.files && f.stage == nil {
 		return nil
 	}
-	if err := f.locate(j); err != nil {
+	if err := f.locate(j); err != nil || !f.plan.files {
 		return err
 	}
 	if e.Root == shown.Root && e.Dir == shown.Dir && e.File == shown.File {

@@ -228,6 +228,7 @@ func (f *Flow) spillLoop(ctx context.Context) {
 		select {
 		case <-tick.C:
 			f.spill(time.Now().Add(-spillAfter))
+			f.stage.relieve() // the disk may have refused before
 			f.hintEqualSums()
 		case <-ctx.Done():
 			return

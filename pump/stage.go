@@ -84,7 +84,7 @@ func (f *Flow) openStage() error {
 		f.install = fetch.NewInstaller(fetch.InstallerOptions{Sync: f.plan.sync})
 	}
 	s.ctx, s.end = context.WithCancel(context.Background())
-	s.filter = hook.NewStage(hook.StageOptions{Program: program, Instances: v.Int("stage_instances"), Timeout: v.Duration("stage_timeout"),
+	s.filter = hook.NewStage(hook.StageOptions{Program: program, Instances: v.Int("stage_instances"), Timeout: v.Duration("stage_timeout"), Idle: v.Duration("stage_idle"),
 		Attempts: v.Int("stage_attempts"), Output: s.output, Hungry: s.relieve})
 	f.stage = s
 	f.filters.Store(s.filter)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
 // A testFilter is the filter of a stage: this test program, called again. What it does with a file stands in
@@ -18,16 +19,20 @@ type testFilter struct {
 	window int    // of the greeting; 0 is none
 	held   []testInput
 	seen   map[string]int
+	linger bool // at the end of its input
 }
 
 type testInput struct {
 	ID      int64          `json:"id"`
 	Path    string         `json:"path"`
+	URL     string         `json:"url"`
 	RelPath string         `json:"relpath"`
 	Size    int64          `json:"size"`
 	Sum     string         `json:"sum"`
 	Headers map[string]any `json:"headers"`
 	Again   bool           `json:"again"`
+
+	content string
 }
 
 // runTestFilter is the program: stage-filter DIR PACK WINDOW.
@@ -48,6 +53,9 @@ func runTestFilter(args []string) {
 		f.take(i)
 	}
 	f.flush()
+	if f.linger {
+		syscall.Pause()
+	}
 }
 
 func say(line any) {
@@ -57,6 +65,10 @@ func say(line any) {
 
 // take does what the file says.
 func (f *testFilter) take(i testInput) {
+	if i.Path == "" {
+		say(map[string]any{"drop": i.ID, "why": "it is at " + i.URL})
+		return
+	}
 	raw, err := os.ReadFile(i.Path)
 	if err != nil {
 		say(map[string]any{"retry": i.ID, "why": "it cannot be read"})
@@ -77,7 +89,10 @@ func (f *testFilter) take(i testInput) {
 	case "die":
 		os.Exit(9)
 	case "hang":
-		select {}
+		syscall.Pause()
+	case "linger":
+		f.linger = true
+		f.packed(i, string(raw))
 	case "garbage":
 		fmt.Println("what is this?")
 	case "unknown":
@@ -93,6 +108,9 @@ func (f *testFilter) take(i testInput) {
 	case "say":
 		say(map[string]any{"out": rest})
 		say(ok)
+	case "headers":
+		b, _ := json.Marshal(i.Headers)
+		f.packed(i, string(b))
 	case "many":
 		n, _ := strconv.Atoi(rest)
 		for k := range n {
@@ -117,6 +135,7 @@ func (f *testFilter) write(rel, content string) string {
 
 // packed puts inputs together, so many to an output.
 func (f *testFilter) packed(i testInput, content string) {
+	i.content = content
 	f.held = append(f.held, i)
 	if len(f.held) >= f.pack {
 		f.flush()
@@ -130,8 +149,7 @@ func (f *testFilter) flush() {
 	var all strings.Builder
 	var done []int64
 	for _, i := range f.held {
-		b, _ := os.ReadFile(i.Path)
-		fmt.Fprintf(&all, "%s %s\n", i.RelPath, b)
+		fmt.Fprintf(&all, "%s %s\n", i.RelPath, i.content)
 		done = append(done, i.ID)
 	}
 	say(map[string]any{"out": f.write(f.held[0].RelPath+".made", all.String()), "for": done})

@@ -11,7 +11,7 @@ const holdersAtOnce = 64
 
 // relieve moves what the filter holds to disk when that is what all waits for.
 func (s *stage) relieve() {
-	if !s.crowded() || !s.holding.CompareAndSwap(false, true) {
+	if s == nil || !s.crowded() || !s.holding.CompareAndSwap(false, true) {
 		return
 	}
 	go func() {
@@ -34,17 +34,26 @@ func (s *stage) crowded() bool {
 	return waiting == 0 && room > 0 && 2*held >= most
 }
 
-// hold moves to disk all that the filter has in hand, and returns how many announcements that were.
+// hold moves to disk all that the filter has in hand, until the disk refuses, and returns how many announcements
+// that were.
 func (s *stage) hold() int {
 	var writing sync.WaitGroup
 	var moved atomic.Int64
+	var refused atomic.Bool
 	room := make(chan struct{}, holdersAtOnce)
 	for _, j := range s.f.jobs.delivered() {
 		room <- struct{}{}
+		if refused.Load() {
+			break
+		}
 		writing.Go(func() {
 			defer func() { <-room }()
-			if s.holdJob(j) {
+			held, err := s.holdJob(j)
+			if held {
 				moved.Add(1)
+			}
+			if err != nil && !refused.Swap(true) {
+				s.f.host.Log.Error("not moved to disk", "path", j.came.Path, "error", err)
 			}
 		})
 	}
@@ -52,17 +61,14 @@ func (s *stage) hold() int {
 	return int(moved.Load())
 }
 
-func (s *stage) holdJob(j *job) bool {
+func (s *stage) holdJob(j *job) (held bool, err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.over || j.input == nil || !s.filter.Holds(j.input) {
-		return false
+		return false, nil
 	}
-	err := s.f.toDisk(j)
-	if err != nil {
-		s.f.host.Log.Error("not moved to disk", "path", j.came.Path, "error", err)
-	}
-	return err == nil
+	err = s.f.toDisk(j)
+	return err == nil, err
 }
 
 // withdraw takes back what no filter was given, but not what came from the disk: it is where it belongs.

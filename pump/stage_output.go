@@ -20,6 +20,8 @@ type made struct {
 	rel   string // below the directory of outputs
 	file  *sumFile
 	turn  *turn
+
+	refused bool // by a hook
 }
 
 var (
@@ -77,14 +79,39 @@ func (m *made) announce() {
 		return
 	}
 	s.f.install.Settle(s.tree, m.rel, m.file.f, func(err error) {
-		if err == nil && s.f.announce != nil {
-			err = s.f.announce.send(s.ctx, a, m.confirmed)
-			if err == nil {
-				return
-			}
+		switch {
+		case err != nil || s.f.announce == nil:
+			m.over(err)
+		case s.f.hooks.At(hook.OnPost).Empty():
+			m.send(a)
+		default:
+			s.f.crew.start(func() { m.show(a) })
 		}
-		m.over(err)
 	})
+}
+
+// show has the hooks of on_post see what is about to be announced. What they refuse is not announced, and its
+// inputs end without it.
+func (m *made) show(a *post.Announcement) {
+	at := Place{Root: m.stage.dir, Path: filepath.ToSlash(m.rel)}
+	e := &hook.Event{Announcement: a, Local: at.Full()}
+	e.Root, e.Dir, e.File = at.split()
+	ok, err := m.stage.f.hooks.At(hook.OnPost).Run(m.stage.f.grace, e)
+	switch {
+	case err != nil:
+		m.over(err)
+	case !ok:
+		m.refused = true
+		m.over(nil)
+	default:
+		m.send(e.Announcement)
+	}
+}
+
+func (m *made) send(a *post.Announcement) {
+	if err := m.stage.f.announce.send(m.stage.ctx, a, m.confirmed); err != nil {
+		m.over(err)
+	}
 }
 
 // confirmed: the broker has the announcement, or has refused it for good. When the flow ends before that, the
@@ -108,13 +135,23 @@ func (m *made) over(err error) {
 		return
 	}
 	if err == nil {
-		s.f.Counters.Made.Add(1)
-		if m.Again {
-			s.f.Counters.MadeAgain.Add(1)
-		}
-		s.f.host.Log.Info("made", "path", filepath.Join(s.dir, m.rel))
+		m.count()
 	}
 	m.Done(err)
+}
+
+func (m *made) count() {
+	n, log, full := &m.stage.f.Counters, m.stage.f.host.Log, filepath.Join(m.stage.dir, m.rel)
+	if m.refused {
+		n.Rejected.Add(1)
+		log.Info("dropped by a hook", "option", hook.OnPost, "path", full)
+		return
+	}
+	n.Made.Add(1)
+	if m.Again {
+		n.MadeAgain.Add(1)
+	}
+	log.Info("made", "path", full)
 }
 
 // read opens the output and makes its announcement, with the sum of what it holds once it holds still.
@@ -157,6 +194,7 @@ func (m *made) describe() (*post.Announcement, error) {
 	for name, value := range m.Headers {
 		a.SetHeader(name, value)
 	}
+	s.f.inline.attach(a, full)
 	s.f.dress(a)
 	return a, nil
 }

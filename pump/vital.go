@@ -10,8 +10,14 @@ import (
 // What others may ask while a run goes on, to tell whether it gets on.
 
 // InHand is how many announcements the flow has begun and not done, and when the oldest of
-// them was begun; the zero time without any.
+// them was begun; the zero time without any. What is with the filter of a stage is not counted: it may take
+// its time, and stage_timeout says how much.
 func (f *Flow) InHand() (n int, oldest time.Time) {
+	staged := 0
+	if s := f.filters.Load(); s != nil {
+		waiting, held, _ := s.Counts()
+		staged = waiting + held
+	}
 	f.jobs.mu.Lock()
 	defer f.jobs.mu.Unlock()
 	for j := range f.jobs.jobs {
@@ -19,7 +25,7 @@ func (f *Flow) InHand() (n int, oldest time.Time) {
 			oldest = j.began
 		}
 	}
-	return len(f.jobs.jobs), oldest
+	return max(0, len(f.jobs.jobs)-staged), oldest
 }
 
 // Retries is how many announcements wait on disk to be tried again.

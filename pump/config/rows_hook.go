@@ -49,6 +49,8 @@ func stageRows() []Option {
 			Help: "filter that is given each file received, and makes the files that are announced"},
 		{Name: "stage_attempts", Kind: KindInt, Arg: "count", Default: "3", Min: 1,
 			Help: "how often a filter may die of a file before the file is given up"},
+		{Name: "stage_idle", Kind: KindDuration, Arg: "duration", Default: "none",
+			Help: "how long the filter holds files while there is no new one, before it is to answer for them"},
 		{Name: "stage_instances", Kind: KindInt, Arg: "count", Default: "1", Min: 1,
 			Help: "filters at work at once"},
 		{Name: "stage_keep", Kind: KindBool, Default: "off",

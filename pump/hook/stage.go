@@ -28,6 +28,7 @@ type StageOptions struct {
 	Program   Program
 	Instances int           // filters at work at once; at least one
 	Timeout   time.Duration // an input may be in a filter's hands; 0 is for ever
+	Idle      time.Duration // without a new input, before a filter is to answer for what it holds; 0 is for ever
 	Attempts  int           // deaths in a row of those who hold an input before it is a fault; at least one
 	// Output begins to announce what a filter made, and sees to it that Done is called once. It may wait,
 	// and the filter's next answer with it.
@@ -158,6 +159,9 @@ func (s *Stage) Close() {
 	for _, f := range s.filters {
 		if f.again != nil {
 			f.again.Stop()
+		}
+		if f.rest != nil {
+			f.rest.Stop()
 		}
 		if child := f.child; child != nil {
 			over.Go(child.Close)

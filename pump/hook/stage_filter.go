@@ -25,6 +25,8 @@ type filter struct {
 	pause     time.Duration
 	again     *time.Timer // the next start, when it is put off
 	looking   bool        // at the time of what it holds
+	fed       time.Time   // it was given something
+	rest      *time.Timer // since then, with the option of it
 }
 
 func newFilter(s *Stage) *filter { return &filter{stage: s, held: make(map[int64]*StageInput)} }
@@ -88,13 +90,8 @@ func (f *filter) take(in *StageInput) bool {
 		f.finish()
 	}
 	f.look()
+	f.waits()
 	return true
-}
-
-// finish ends the filter's input: it is to answer for what it holds, and to end.
-func (f *filter) finish() {
-	f.finishing = true
-	f.child.finish()
 }
 
 // said takes one line of the filter.
@@ -193,6 +190,9 @@ func (f *filter) answer(l *stageLine) (ended []*StageInput, err error) {
 		}
 	}
 	f.useful = f.useful || len(inputs) > 0
+	if f.finishing && len(inputs) > 0 && len(f.held) == 0 {
+		f.dismiss()
+	}
 	return ended, nil
 }
 
