@@ -68,7 +68,7 @@ func (p *plan) posts(c *config.Config, h *Host) (err error) {
 	if p.detour != "" {
 		p.route = detoured(c, p.route)
 	}
-	if p.files && c.Preset != config.Sender {
+	if (p.files || c.Values.String("stage") != "") && c.Preset != config.Sender {
 		if p.baseURL, err = postBaseURL(c, p.to); err != nil {
 			return err
 		}

@@ -193,8 +193,8 @@ func (a *hostState) groups() (out [][]flowState) {
 	return out
 }
 
-// word is a configuration with its processes, running of expected, and what waits to be tried
-// again.
+// word is a configuration with its processes, running of expected, what waits to be tried again, and
+// what the filter of a stage holds and what waits for it.
 func (f flowState) word() string {
 	s := f.Config
 	switch {
@@ -205,6 +205,11 @@ func (f flowState) word() string {
 	}
 	if f.Progress != nil && f.Progress.Retries > 0 {
 		s += fmt.Sprintf("-r%d", f.Progress.Retries)
+	}
+	if f.Progress != nil {
+		if n := f.Progress.Counters; n["stage_held"]+n["stage_waiting"] > 0 {
+			s += fmt.Sprintf("-s%d/%d", n["stage_held"], n["stage_waiting"])
+		}
 	}
 	if f.Note != "" {
 		s += "(" + f.Note + ")"
