@@ -85,7 +85,7 @@ func TestStageStateDiskFull(t *testing.T) {
 		}
 	}
 	r.await("not moved to disk")
-	if strings.Contains(r.text(), "dst/held4") {
+	if strings.Contains(r.text(), "dst/held11") {
 		t.Error("more is taken in than the broker gives out")
 	}
 	must(t, os.Remove(h.path("state/ballast")))
