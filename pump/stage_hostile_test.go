@@ -52,7 +52,11 @@ func TestStageHostile(t *testing.T) {
 			must(os.Symlink(filepath.Join(h.dir, "secret"), filepath.Join(out, "link")))
 			must(os.Symlink(h.dir, filepath.Join(out, "linkdir")))
 			must(mkfifo(filepath.Join(out, "pipe")))
-			f, _ := h.staged(1, 8, "-stage_timeout", "0.3", "-retry_permanent", "2")
+			limit := "none"
+			if name == "hang" {
+				limit = "1"
+			}
+			f, _ := h.staged(1, 8, "-stage_timeout", limit, "-retry_permanent", "2")
 			files := map[string]string{"evil": evil}
 			for i := range 30 {
 				files[fmt.Sprint("good", i)] = fmt.Sprint("good ", i)
