@@ -21,7 +21,7 @@ func (k *check) places() {
 		return
 	}
 	k.writable(k.c.StateRoot, "state_dir", "cannot keep state")
-	if v.Bool("notify_only") {
+	if _, there, _ := destinationRoot(k.c); v.Bool("notify_only") || there != nil {
 		return
 	}
 	option := "directory"
@@ -75,7 +75,7 @@ func (k *check) accepts() (out []config.Rule) {
 func (k *check) placement() *Placement {
 	root := ""
 	if k.c.Preset == config.Sender {
-		root, _ = destinationRoot(k.c) // what is wrong with it, the start says
+		root, _, _ = destinationRoot(k.c) // what is wrong with it, the start says
 	}
 	return &Placement{Root: root, Cwd: k.h.Cwd, BaseDir: k.c.Values.String("base_dir"), PostDir: k.c.Values.String("post_base_dir"), Now: k.h.Now}
 }

@@ -19,23 +19,27 @@ var errNoDestination = errors.New("cannot deliver: destination is not set; it is
 var errSimulate = errors.New("cannot simulate: this release does not say what would be delivered; sr_sender explain does so for one announcement")
 
 // destinationRoot is the directory a sr_sender delivers below: the path of its destination,
-// file:///directory. Other schemes are added here, each with a place of its own to put files.
-func destinationRoot(c *config.Config) (string, error) {
+// file:///directory, or of any other that hooks deliver to, which is then returned too.
+func destinationRoot(c *config.Config) (root string, there *url.URL, err error) {
 	raw := c.Values.String("destination")
 	if raw == "" {
-		return "", errNoDestination
+		return "", nil, errNoDestination
 	}
 	u, err := url.Parse(raw)
-	if err != nil {
-		return "", fmt.Errorf("cannot deliver to %q: it is no URL", config.Redact(raw))
+	if err != nil || u.Scheme == "" {
+		return "", nil, fmt.Errorf("cannot deliver to %q: it is no URL", config.Redact(raw))
 	}
-	if u.Scheme != "file" || u.Host != "" && u.Host != "localhost" {
-		return "", fmt.Errorf("cannot deliver to %q: this release delivers to file:///directory only", config.Redact(raw))
+	native := u.Scheme == "file" && (u.Host == "" || u.Host == "localhost")
+	if u.Opaque == "" && hooksDeliver(c, u.Scheme, native) {
+		return path.Clean("/" + u.Path), u, nil
+	}
+	if !native {
+		return "", nil, fmt.Errorf("cannot deliver to %q: this release delivers to file:///directory only, and where a hook does, see do_send", config.Redact(raw))
 	}
 	if !filepath.IsAbs(u.Path) {
-		return "", fmt.Errorf("cannot deliver to %q: its path is not absolute", raw)
+		return "", nil, fmt.Errorf("cannot deliver to %q: its path is not absolute", raw)
 	}
-	return filepath.Clean(u.Path), nil
+	return filepath.Clean(u.Path), nil, nil
 }
 
 // delivers settles where a sr_sender puts files, and how it announces them there.
@@ -46,16 +50,18 @@ func (p *plan) delivers(c *config.Config) (err error) {
 	if c.Values.Bool("simulate") {
 		return errSimulate
 	}
-	if p.root, err = destinationRoot(c); err != nil {
+	if p.root, p.there, err = destinationRoot(c); err != nil {
 		return err
 	}
 	if p.postDir == "" {
 		p.postDir = p.root
 	}
-	if p.baseURL = c.Values.String("post_base_url"); p.baseURL == "" || strings.HasPrefix(p.baseURL, post.LocalBase) {
+	if p.baseURL = c.Values.String("post_base_url"); p.there != nil && p.there.Scheme != "file" && p.baseURL == "" {
+		p.baseURL, err = destinationBase(p.there.String())
+	} else if p.baseURL == "" || strings.HasPrefix(p.baseURL, post.LocalBase) {
 		p.baseURL = post.LocalBase
 	}
-	return nil
+	return err
 }
 
 // localCopy is the file of this host that an announcement is of: its path below base_dir,

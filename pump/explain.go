@@ -14,6 +14,7 @@ import (
 	"srpump/pump/broker"
 	"srpump/pump/broker/pipe"
 	"srpump/pump/config"
+	"srpump/pump/hook"
 	"srpump/pump/transfer"
 )
 
@@ -32,6 +33,7 @@ type Explanation struct {
 	Refused   error  // why it would be given up
 	Stage     string // the filter it would be given to
 
+	Hooks  []string // those that would see it and may change all this, each with its option in front
 	Posted []Posted // what would be announced
 }
 
@@ -89,6 +91,7 @@ func (f *Flow) explain(a *post.Announcement) *Explanation {
 	if f.plan.files {
 		f.explainPlace(e, j)
 	}
+	e.Hooks = f.seers(j)
 	v := f.cfg.Values
 	if isFile(a) && e.Refused == nil {
 		e.Stage = v.String("stage")
@@ -113,21 +116,21 @@ func (f *Flow) explainPlace(e *Explanation, j *job) {
 		steps, _ := f.place.Steps(j.a, &j.choice, j.from.Path)
 		e.Steps = &steps
 		if f.plan.root != "" && steps.Place != (Place{}) {
-			e.Delivered = transfer.FileURL(steps.Place.Full())
+			e.Delivered = config.Redact(f.plan.deliveredURL(steps.Place))
 		}
 	}
 	if e.Refused == nil && j.from.Local == "" && !j.a.Sum.IsRemoval() && !j.a.Sum.IsLink() {
-		e.Refused = f.mayFetch(j.from.URL)
+		e.Refused = f.mayFetch(j)
 	}
 }
 
-// mayFetch is why a file is not fetched from a URL, whatever is there.
-func (f *Flow) mayFetch(raw string) error {
-	u, err := url.Parse(raw)
+// mayFetch is why a file is not fetched from where it is announced, whatever is there.
+func (f *Flow) mayFetch(j *job) error {
+	u, err := url.Parse(j.from.URL)
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: %w", post.ErrMalformed, err)
-	case !strings.EqualFold(u.Scheme, "http") && !strings.EqualFold(u.Scheme, "https"):
+	case !fetchesNatively(u.Scheme) && f.handling(fetchPoints(), u.Scheme, false, j) == nil:
 		return fmt.Errorf("no transport for this kind of URL: %s", u.Scheme)
 	case !f.allows(u.Hostname()):
 		return fmt.Errorf("host %q is not one of allow_hosts", u.Hostname())
@@ -172,6 +175,7 @@ func explainPath(ctx context.Context, c *config.Config, h *Host, path string) (*
 		e.Accepted, e.Events = false, true
 	}
 	if e.Accepted {
+		e.Hooks = seenAt(p.hooks, []string{hook.OnPost})
 		p.dry = func(a *post.Announcement) { e.add(p.route.of(a), a) }
 		e.Refused = p.announce(ctx, en)
 	}

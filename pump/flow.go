@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"sync"
@@ -81,12 +82,13 @@ type Flow struct {
 type plan struct {
 	from, to  endpoint
 	posting   bool
-	route     route  // of what is posted
-	baseURL   string // of what is posted
-	postDir   string // what baseURL stands for
-	root      string // of a sr_sender: what it delivers below
-	prefix    string // of topics posted
-	files     bool   // fetch files; else move announcements only
+	route     route    // of what is posted
+	baseURL   string   // of what is posted
+	postDir   string   // what baseURL stands for
+	root      string   // of a sr_sender: what it delivers below
+	there     *url.URL // of a sr_sender: its destination, when hooks deliver; else nil
+	prefix    string   // of topics posted
+	files     bool     // fetch files; else move announcements only
 	workers   int
 	prefetch  int    // of all queues together
 	vip       string // address without which nothing is consumed

@@ -65,7 +65,7 @@ func (s *hookSource) Get(ctx context.Context, r transfer.Request) (*transfer.Bod
 	if err == nil {
 		var ok bool
 		if ok, err = s.chain.Run(ctx, e); !ok {
-			err = undone(err)
+			err = undone("fetch", err)
 		}
 	}
 	if err != nil {

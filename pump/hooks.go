@@ -223,7 +223,9 @@ func (f *Flow) onPost(ctx context.Context, j *job, a *post.Announcement) bool {
 		return true
 	}
 	e := &hook.Event{Announcement: a.Clone()}
-	if f.plan.files && !a.Sum.IsRemoval() {
+	if f.plan.there != nil {
+		e.Local = j.from.Local
+	} else if f.plan.files && !a.Sum.IsRemoval() {
 		e.Local = j.shownAt().Full()
 		e.Root, e.Dir, e.File = j.at.split()
 	}
@@ -252,12 +254,12 @@ func (j *job) hasFile() bool {
 	return !j.a.Sum.IsLink() && j.a.Sum.Method != post.SumMkdir && j.shownAt() != (Place{})
 }
 
-// errUndone is a hook that was to fetch and answered false.
+// errUndone is a hook that was to do something and answered false.
 var errUndone = errors.New("the hook answered false")
 
-func undone(err error) error {
+func undone(what string, err error) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("cannot fetch: %w", errUndone)
+	return fmt.Errorf("cannot %s: %w", what, errUndone)
 }

@@ -131,6 +131,10 @@ func (q *poller) open(destination string) error {
 		return errors.New("cannot poll: destination is not set; it is the URL of the server to look at, such as https://host/")
 	case err != nil:
 		return errors.New("cannot poll: destination is not a URL")
+	case q.polledByHook(u, isLocalURL(destination) || u.Scheme == "http" || u.Scheme == "https"):
+		q.from = &hookLister{q.hooks, *u}
+		q.unread()
+		return nil
 	case isLocalURL(destination):
 		q.here = &poll.Local{Base: "/" + strings.Trim(u.Path, "/")}
 		q.from = q.here
@@ -141,16 +145,17 @@ func (q *poller) open(destination string) error {
 	case u.Host != "" && (u.Scheme == "http" || u.Scheme == "https"):
 		o := webOptions(q.cfg, q.host, 1)
 		o.AllowHost = func(host string) bool { return strings.EqualFold(host, u.Hostname()) }
-		q.from = &poll.Web{Source: transfer.NewHTTP(o), Base: u}
-		q.maker.KeepMode, q.maker.KeepTime = false, false
-		q.laterSum()
+		q.from = &poll.Web{Source: transfer.NewHTTP(o), Base: u, Change: q.changedPage}
+		q.unread()
 		return nil
 	}
-	return fmt.Errorf("cannot poll %q: its scheme is none of http, https and file", config.Redact(destination))
+	return fmt.Errorf("cannot poll %q: its scheme is none of http, https and file, nor one of do_poll", config.Redact(destination))
 }
 
-// laterSum leaves to the first who fetches what is computed from bytes: none are read here.
-func (q *poller) laterSum() {
+// unread leaves to the first who fetches what is known of the file alone, and computed from its bytes: none
+// are read here.
+func (q *poller) unread() {
+	q.maker.KeepMode, q.maker.KeepTime = false, false
 	if method, _, later := strings.Cut(q.sum, ","); !later && post.NewHash(method) != nil {
 		q.sum = post.SumLater + "," + method
 	}

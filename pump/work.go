@@ -33,12 +33,16 @@ func (f *Flow) work(ctx context.Context, j *job) {
 		f.end(j, dropped)
 		return
 	}
+	j.sum, j.block = j.a.Sum, partition.Block{}
+	if f.plan.there != nil {
+		f.carry(ctx, j)
+		return
+	}
 	tree, err := f.tree(j.at.Root)
 	if err != nil {
 		f.failed(ctx, j, err)
 		return
 	}
-	j.sum, j.block = j.a.Sum, partition.Block{}
 	switch {
 	case j.a.Sum.IsRemoval():
 		f.remove(ctx, j, tree)

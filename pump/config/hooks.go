@@ -83,13 +83,7 @@ func (p *parser) checkHooks(o *Option, items []string) {
 		return
 	}
 	hook := items[0]
-	if DoneAnyway(hook) || isProgram(hook) && !o.NoEffect {
-		return
-	}
-	if o.NoEffect {
-		p.report(Problem{Option: o.Name, Severity: Error, hook: true,
-			Text: fmt.Sprintf("option %q: cannot run %q: this release runs no hooks there", o.Name, hook),
-			Hint: cmp.Or(pluginAdvice(hook), "take the line out") + ", or go on without it with plugin_missing ignore"})
+	if DoneAnyway(hook) || isProgram(hook) {
 		return
 	}
 	if b, ok := FindBuiltin(hook); ok {

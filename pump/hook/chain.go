@@ -21,6 +21,16 @@ type link struct {
 // Empty reports whether there is nothing to run.
 func (c *Chain) Empty() bool { return c == nil || len(c.hooks) == 0 }
 
+// Lines are the lines of the hooks as they are written, in their order.
+func (c *Chain) Lines() (lines []string) {
+	if c != nil {
+		for _, h := range c.hooks {
+			lines = append(lines, h.line)
+		}
+	}
+	return lines
+}
+
 // Run shows e to one hook after the other until one returns false, which is returned. Each sees
 // what those before it changed; of what one of them may not change nothing is kept.
 func (c *Chain) Run(ctx context.Context, e *Event) (bool, error) {

@@ -107,7 +107,7 @@ func (c *command) Run(ctx context.Context, e *Event) (bool, error) {
 // takeText is what a hook that is given a text, or asked for a name, printed.
 func (c *command) takeText(e *Event, out string) {
 	switch e.Point {
-	case OnLine, OnHTMLPage:
+	case OnLine, OnHTMLPage, DoPoll:
 		e.Text = out
 	case DestFn:
 		if name := strings.TrimRight(out, "\r\n"); name != "" {

@@ -24,6 +24,15 @@ func (h forSchemes) Run(ctx context.Context, e *Event) (bool, error) {
 	return h.Hook.Run(ctx, e)
 }
 
+// ForScheme reports whether a line takes the place of a transport for URLs of a scheme; native says that
+// there is one, which only a line that names the scheme replaces.
+func ForScheme(line, scheme string, native bool) bool {
+	if schemes, _ := Schemes(line); schemes != nil {
+		return slices.Contains(schemes, strings.ToLower(scheme))
+	}
+	return !native
+}
+
 // A chooser looks at the announcement too before it takes the place of a transport.
 type chooser interface {
 	chooses(scheme string, a *post.Announcement) bool

@@ -18,6 +18,9 @@ const MaxPage = 256 << 20
 type Web struct {
 	Source transfer.Getter
 	Base   *url.URL // of what directories are below
+
+	// Change returns what is read in place of the page of the directory at a URL; nil is the page.
+	Change func(ctx context.Context, at string, page io.Reader) (io.Reader, error)
 }
 
 // List yields the entries of a directory below Base, "" for Base itself. A page that
@@ -29,8 +32,13 @@ func (w *Web) List(ctx context.Context, dir string, o Options, yield func(Entry)
 		return Skipped{}, err
 	}
 	defer body.Close()
-	bounded := &bounded{r: body, left: MaxPage}
-	return Page(bounded, at, o, yield)
+	var page io.Reader = &bounded{r: body, left: MaxPage}
+	if w.Change != nil {
+		if page, err = w.Change(ctx, at.String(), page); err != nil {
+			return Skipped{}, err
+		}
+	}
+	return Page(page, at, o, yield)
 }
 
 // page is the URL of a directory; it ends in a slash, else the server sends us there.

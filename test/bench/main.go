@@ -41,6 +41,7 @@ func rows() []row {
 		{"sr-start", startRow},
 		{"idle", idleRow},
 		{"v03-codec", codecRow},
+		{"hook-exec", hookRow},
 	}
 }
 

@@ -107,7 +107,9 @@ func (b *bed) moved(ctx context.Context, all []amqp.Publishing, keys []string, o
 	if err == nil && l.ready != out {
 		err = fmt.Errorf("%d messages came out, not %d", l.ready, out)
 	}
-	return sample{"per second": float64(len(all)) / p.last.Sub(p.first).Seconds(), "peak MiB": peak}, err
+	used := r.cmd.ProcessState.UserTime() + r.cmd.ProcessState.SystemTime() // of those it has waited for too
+	return sample{"per second": float64(len(all)) / p.last.Sub(p.first).Seconds(), "peak MiB": peak,
+		"cpu µs": float64(used.Microseconds()) / float64(len(all))}, err
 }
 
 // winnowMemory: how much memory a process takes for each fingerprint its cache

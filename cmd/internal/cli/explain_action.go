@@ -66,6 +66,9 @@ func (s *session) printExplanation(e *pump.Explanation) {
 		}
 	}
 	row("delivered", e.Delivered)
+	for _, line := range e.Hooks {
+		row("hook", shown(line))
+	}
 	row("stage", e.Stage)
 	if e.Refused != nil {
 		row("refused", e.Refused.Error())

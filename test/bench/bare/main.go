@@ -3,12 +3,15 @@
 //	bare publish URL EXCHANGE N     N announcements, a window of 1,000 unconfirmed
 //	bare shovel URL QUEUE EXCHANGE  every message out again, until SIGTERM
 //	bare copy DIR                   a filter of a stage: a copy of each file, until its input ends
+//	bare answer                     true for each line of its input: a hook
 //	bare repeat N COMMAND...        runs it N times; prints ns and peak KiB of each
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -42,6 +45,8 @@ func run(args []string) error {
 		return shovel(args[1], args[2], args[3])
 	case len(args) == 2 && args[0] == "copy":
 		return copyAll(args[1])
+	case len(args) == 1 && args[0] == "answer":
+		return answer(os.Stdin, os.Stdout)
 	case len(args) > 2 && args[0] == "repeat":
 		n, err := strconv.Atoi(args[1])
 		if err != nil {
@@ -150,6 +155,26 @@ func shovel(url, queue, exchange string) error {
 func again(d *amqp.Delivery) amqp.Publishing {
 	return amqp.Publishing{Headers: d.Headers, ContentType: d.ContentType, ContentEncoding: d.ContentEncoding,
 		DeliveryMode: amqp.Persistent, Body: d.Body}
+}
+
+// answer writes its answers when there is nothing to be read for the moment, and so never keeps one back.
+func answer(r io.Reader, w io.Writer) error {
+	in, out := bufio.NewReaderSize(r, 64<<10), bufio.NewWriter(w)
+	for {
+		if _, err := in.ReadSlice('\n'); err == io.EOF {
+			return out.Flush()
+		} else if err != nil {
+			return err
+		}
+		if _, err := out.WriteString("true\n"); err != nil {
+			return err
+		}
+		if in.Buffered() == 0 {
+			if err := out.Flush(); err != nil {
+				return err
+			}
+		}
+	}
 }
 
 func repeat(n int, command []string) error {
