@@ -116,3 +116,32 @@ func TestBuiltinsInAFlow(t *testing.T) {
 		t.Error("not counted")
 	}
 }
+
+// A program is asked for no file of this host that is not below base_dir (sr_hooks(7), do_download).
+func TestHookFetchesBelowBaseDir(t *testing.T) {
+	h := newHouse(t)
+	for _, dir := range []string{"pub", "private"} {
+		if err := os.Mkdir(filepath.Join(h.dir, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(h.dir, dir, "f"), []byte(dir), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	get := h.dir + "/get"
+	if err := os.WriteFile(get, []byte("#!/bin/sh\nexec cp \"${1#file:}\" \"$2\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f, _ := h.run(config.Subscribe, "-exchange", "xin", "-directory", h.dir+"/in", "-mirror", "on", "-base_dir", h.dir+"/pub", "-do_download", "file cmd:"+get+" ${url} ${file}")
+	var all []*post.Announcement
+	for _, dir := range []string{"private", "pub"} {
+		a := announced(post.LocalBase, "f", dir, 1)
+		a.Path = filepath.Join(h.dir, dir, "f")
+		all = append(all, a)
+	}
+	h.post("xin", all...)
+	h.until("both are over", func() bool { return f.Counters.GivenUp.Load()+f.Counters.Fetched.Load() == 2 })
+	if n := f.Counters.GivenUp.Load(); n != 1 {
+		t.Errorf("%d given up", n)
+	}
+}

@@ -50,6 +50,11 @@ func (s *hookSource) Get(ctx context.Context, r transfer.Request) (*transfer.Bod
 	if u, err := url.Parse(r.URL); err == nil && u.Host != "" && !s.f.allows(u.Hostname()) {
 		return fail(transfer.Refused, errors.New("host is not one of allow_hosts"))
 	}
+	if s.j.from.Local != "" { // base_dir bounds programs as it does us
+		if err := s.f.below(s.j.from.Local); err != nil {
+			return fail(transfer.Refused, err)
+		}
+	}
 	if err := os.MkdirAll(s.f.fetching(), 0o700); err != nil {
 		return fail(transfer.Temporary, err)
 	}

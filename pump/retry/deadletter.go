@@ -25,7 +25,7 @@ const deadBodyMax = 8 << 20
 // A DeadLetter is the file of what was given up, one JSON object per line with the keys
 // time, why, tries, topic, headers, and notice (the first line) or body_base64 where that is
 // not UTF-8; headers that are no text are in headers._retry_types. It is for people
-// and their scripts: nothing here reads it again.
+// and their scripts, and read again only for a List or an Order.
 type DeadLetter struct {
 	path string
 	max  int64
