@@ -287,6 +287,9 @@ func (h *wholeHost) retries() (all []retry.Listed) {
 	h.t.Helper()
 	found, _ := filepath.Glob(h.path("home/.cache/sarra/*/*"))
 	for _, dir := range found {
+		if fi, err := os.Stat(dir); err != nil || !fi.IsDir() {
+			continue // a log
+		}
 		list, err := retry.List(dir)
 		must(h.t, err)
 		all = append(all, list...)
