@@ -24,7 +24,6 @@ func Check(c *config.Config, h *Host) []config.Problem {
 	k.subtopics()
 	k.rules()
 	k.values()
-	k.publicURL()
 	k.places()
 	return k.problems
 }

@@ -43,15 +43,6 @@ func (k *check) places() {
 	}
 }
 
-// publicURL warns of a secret that announcements would carry.
-func (k *check) publicURL() {
-	u := k.c.Values.String("post_base_url")
-	if shown := config.Redact(u); shown != u {
-		k.warnOption("post_base_url", fmt.Sprintf("everybody who reads what is announced reads the password in post_base_url %s", shown),
-			"take it out: who fetches has it in credentials.conf, see sr_credentials(5)")
-	}
-}
-
 // fetchable warns of URLs that lead others to a file of their own host.
 func (k *check) fetchable() {
 	e, err := k.h.endpoint(k.c, "post_broker", true)

@@ -44,6 +44,9 @@ func postBaseURL(c *config.Config, e endpoint) (string, error) {
 	switch {
 	case strings.HasPrefix(u, post.LocalBase):
 		return post.LocalBase, nil
+	case config.Redact(u) != u:
+		return "", about("post_base_url", &broker.Error{Op: "announce below", Object: config.Redact(u), Kind: errSecretURL,
+			Hint: "take the password out: who fetches has it in credentials.conf, see sr_credentials(5)"})
 	case u != "":
 		return u, nil
 	case c.Preset == config.Poll && !isLocalURL(c.Values.String("destination")):
@@ -57,7 +60,10 @@ func postBaseURL(c *config.Config, e endpoint) (string, error) {
 	return post.LocalBase, nil
 }
 
-var errNoBaseURL = errors.New("post_base_url is not set")
+var (
+	errNoBaseURL = errors.New("post_base_url is not set")
+	errSecretURL = errors.New("its password would stand in every announcement")
+)
 
 // newMaker reads what announcements are made with.
 func newMaker(c *config.Config, e endpoint, h *Host) (post.Maker, error) {
