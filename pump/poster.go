@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"srpump/post"
+	"srpump/post/watch"
 	"srpump/pump/config"
 	"srpump/pump/hook"
 	"srpump/winnow"
@@ -19,25 +20,26 @@ import (
 type Poster struct {
 	Counters Counters
 
-	cfg    *config.Config
-	host   *Host
-	maker  post.Maker
-	rules  *Rules
-	events eventSet
-	target endpoint
-	route  route
-	queue  string // it announces to no other; empty for all who are bound
-	sum    string // method; empty when sums are not computed
-	inline inliner
-	since  since
-	cache  *winnow.Cache
-	out    *announcer
-	dry    func(*post.Announcement) // takes announcements in place of the broker, for Explain
-	owed   owed
-	hooks  *hook.Set
-	fatal  error // what ends everything, set once
-	once   sync.Once
-	cancel context.CancelFunc
+	cfg     *config.Config
+	host    *Host
+	maker   post.Maker
+	rules   *Rules
+	events  eventSet
+	target  endpoint
+	route   route
+	queue   string // it announces to no other; empty for all who are bound
+	sum     string // method; empty when sums are not computed
+	inline  inliner
+	since   since
+	cache   *winnow.Cache
+	out     *announcer
+	dry     func(*post.Announcement) // takes announcements in place of the broker, for Explain
+	owed    owed
+	hooks   *hook.Set
+	watcher *watch.Watcher // tells of changes; nil for who does not wait for any
+	fatal   error          // what ends everything, set once
+	once    sync.Once
+	cancel  context.CancelFunc
 }
 
 // NewPoster reads what a poster needs from its configuration.

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"srpump/partition"
 	"srpump/post"
@@ -178,10 +179,7 @@ func (p *Poster) file(ctx context.Context, e entry) error {
 	}
 	defer s.close()
 	for try := 1; ; try++ {
-		out, err := p.sums(ctx, s, method)
-		if err == nil {
-			err = s.unchanged()
-		}
+		out, err := p.sums(ctx, e.path, s, method)
 		if err == nil {
 			return p.blocks(ctx, e, s.info, func(b partition.Block) (post.Fingerprint, error) { return out[b.Number], nil })
 		}
@@ -194,9 +192,36 @@ func (p *Poster) file(ctx context.Context, e entry) error {
 	}
 }
 
-// sums are the fingerprints of all blocks of the file, by number.
-func (p *Poster) sums(ctx context.Context, s *sumFile, method string) ([]post.Fingerprint, error) {
-	b := p.cut(s.info.Size())
+// sums are the fingerprints of all blocks of the file, by number, of which it holds the last when
+// they are known. That of a whole file is taken from its extended attributes, and kept there.
+func (p *Poster) sums(ctx context.Context, path string, s *sumFile, method string) ([]post.Fingerprint, error) {
+	b, keeps := p.cut(s.info.Size()), !p.cfg.Values.Bool("xattr_disable")
+	if b.Count != 1 || !keeps {
+		return p.computed(ctx, s, method, b)
+	}
+	if sum, ok := post.KeptSum(s.f, s.info, method); ok {
+		return []post.Fingerprint{sum}, s.unchanged()
+	}
+	began := time.Now()
+	out, err := p.computed(ctx, s, method, b)
+	if err == nil && p.dry == nil && post.KeepSum(s.f, s.info, out[0], began) {
+		p.touched(path, s)
+	}
+	return out, err
+}
+
+// touched tells a watcher that this process itself changed the attributes of a file it announces.
+func (p *Poster) touched(path string, s *sumFile) {
+	if p.watcher == nil || s.unchanged() != nil {
+		return
+	}
+	if now, err := s.f.Stat(); err == nil && now.ModTime().Equal(s.info.ModTime()) {
+		p.watcher.Own(path, now)
+	}
+}
+
+// computed are the fingerprints of the blocks from b on, of a file that held still.
+func (p *Poster) computed(ctx context.Context, s *sumFile, method string, b partition.Block) ([]post.Fingerprint, error) {
 	out := make([]post.Fingerprint, 0, b.Count)
 	for ; b.Number < b.Count; b.Number++ {
 		sum, err := s.block(ctx, method, b)
@@ -205,7 +230,7 @@ func (p *Poster) sums(ctx context.Context, s *sumFile, method string) ([]post.Fi
 		}
 		out = append(out, sum)
 	}
-	return out, nil
+	return out, s.unchanged()
 }
 
 func (p *Poster) cut(size int64) partition.Block {

@@ -37,6 +37,7 @@ func (p *Poster) Watch(ctx context.Context, paths []string) error {
 	if err != nil {
 		return err
 	}
+	p.watcher = w
 	stop, err := p.start(ctx)
 	if err != nil {
 		return err

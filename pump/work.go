@@ -201,6 +201,7 @@ func (f *Flow) fetchJob(j *job, tree *fetch.Tree) fetch.Job {
 		Pace:   f.pace,
 		Source: f.source(j), Request: transfer.Whole(u), Tree: tree, Path: j.at.Path, Inflight: f.plan.inflight, Tag: f.state,
 		Size: j.a.Size(), Sum: j.a.Sum, Mode: f.mode(j.a), HardLink: f.cfg.Values.String("copy") == "link",
+		KeepSum: !f.cfg.Values.Bool("xattr_disable"),
 	}
 	if !f.hooks.At(hook.OnData).Empty() || f.discards() && f.showsFiles() {
 		out.Named, out.HardLink = true, false

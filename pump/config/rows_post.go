@@ -89,7 +89,7 @@ func postRows() []Option {
 			Section: SectionPost, For: pumps,
 			Help: "clusters the announcement is meant for; the host of post_broker by default"},
 		{Name: "xattr_disable", Aliases: []string{"xattr_disabled", "xd"}, Kind: KindBool, Default: "off",
-			Section: SectionPost, For: pumps, NoEffect: true,
+			Section: SectionPost, For: pumps,
 			Help: "checksums are never kept in extended attributes, or taken from there"},
 	}
 }

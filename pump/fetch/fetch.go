@@ -40,6 +40,8 @@ type Job struct {
 	// Named gives the file a name before it is installed, for programs that are to change it.
 	Named bool
 
+	KeepSum bool // the file keeps its checksum in its extended attributes
+
 	HardLink bool // a source on this host becomes a second name of the same file, when it can
 }
 
@@ -102,7 +104,16 @@ func (j *Job) fill(ctx context.Context, s *Staged, body *transfer.Body) (err err
 	if linked {
 		return nil // the attributes are the source's own
 	}
-	return s.apply(j.attributes())
+	return j.finish(s)
+}
+
+// finish gives the staged file, whose bytes are complete, its attributes.
+func (j *Job) finish(s *Staged) error {
+	if err := s.apply(j.attributes()); err != nil || !j.KeepSum {
+		return err
+	}
+	post.KeepNewSum(s.f, s.Sum)
+	return nil
 }
 
 // method is the checksum to compute, or "" when nobody would look at it.

@@ -30,5 +30,5 @@ func (s *Staged) Reread(ctx context.Context, j Job) error {
 	if s.Size, s.Sum, err = j.hashStaged(ctx, f, j.method()); err != nil {
 		return err
 	}
-	return s.apply(attributes{mode: j.Mode.Perm(), mtime: j.Mtime, atime: j.Atime})
+	return j.finish(s)
 }
