@@ -191,3 +191,20 @@ func step(r *rand.Rand, root string) {
 		_ = os.Rename(path, other)
 	}
 }
+
+// Of a file whose attributes changed and that is not there any more, nothing is said before the kernel has told why:
+// it may have been renamed.
+func TestAttributesOfWhatIsGone(t *testing.T) {
+	w, err := New(Options{Roots: []string{t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := w.o.Roots[0] + "/f"
+	w.known.put(path, false)
+	if got := w.judge(&entry{path: path, marks: attrib}, nil); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+	if got := w.judge(&entry{path: path, marks: attrib | gone}, nil); len(got) != 1 || got[0].Op != Removed {
+		t.Errorf("%v, not a removal", got)
+	}
+}

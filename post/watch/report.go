@@ -71,6 +71,8 @@ func (w *Watcher) judge(e *entry, events []Event) []Event {
 			w.pending.touch(e.path, content, w.o.Settle)
 		}
 		return w.goneTree(e, w.goneFrom(e, events))
+	case absent(err) && e.marks == attrib:
+		return events // why it is gone comes after; if it was renamed, with its new name
 	case absent(err) && w.known.holds(e.path):
 		return w.goneTree(e, w.goneFrom(e, events))
 	case absent(err):
