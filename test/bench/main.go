@@ -42,6 +42,7 @@ func rows() []row {
 		{"idle", idleRow},
 		{"v03-codec", codecRow},
 		{"hook-exec", hookRow},
+		{"mirror-renames", renameRow},
 	}
 }
 
