@@ -9,6 +9,8 @@ need() { # program package
 need rabbitmqctl rabbitmq-server
 need nginx nginx-light
 need sshd openssh-server
+need sftp openssh-client
+need vsftpd vsftpd
 need mandoc mandoc
 need curl curl
 [ -n "$missing" ] || exit 0

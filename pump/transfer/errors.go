@@ -15,22 +15,23 @@ type Class int
 
 // Temporary is the zero value: what is not known to be hopeless is tried again.
 const (
-	Temporary Class = iota // connection, time-out, cut short, server trouble: try again
-	NotFound               // there is no such file (any more)
-	Forbidden              // the server wants other credentials
-	Range                  // the source does not hold those bytes, or cannot give a part
-	Changed                // the source is not what Request.IfUnchanged saw
-	Refused                // we do not: another scheme, a host not allowed, not a regular file
-	Cancelled              // the caller's context ended
+	Temporary   Class = iota // connection, time-out, cut short, server trouble: try again
+	NotFound                 // there is no such file (any more)
+	Forbidden                // the server wants other credentials
+	Range                    // the source does not hold those bytes, or cannot give a part
+	Changed                  // the source is not what Request.IfUnchanged saw
+	Refused                  // we do not: another scheme, a host not allowed, not a regular file
+	Cancelled                // the caller's context ended
+	Unsupported              // the scheme or the server has no such thing
 )
 
-var classes = [...]string{"temporary", "not found", "forbidden", "range", "changed", "refused", "cancelled"}
+var classes = [...]string{"temporary", "not found", "forbidden", "range", "changed", "refused", "cancelled", "unsupported"}
 
 func (c Class) String() string { return classes[c] }
 
 // An Error is a failed transfer. It holds no secrets.
 type Error struct {
-	Op         string // "get"
+	Op         string // "get", "list", "stat", "put", "rename", "remove", "mkdir" or "set"
 	URL        string // without password and query
 	Status     int    // of HTTP, or 0
 	Class      Class
@@ -51,8 +52,8 @@ func ClassOf(err error) Class {
 	return Temporary
 }
 
-// fail makes the error for a URL; one that is an *Error already is kept.
-func fail(rawURL string, class Class, cause error) error {
+// Fail makes the error of an operation on a URL; one that is an *Error already is kept.
+func Fail(op, rawURL string, class Class, cause error) error {
 	var e *Error
 	if errors.As(cause, &e) {
 		return cause
@@ -60,8 +61,10 @@ func fail(rawURL string, class Class, cause error) error {
 	if errors.Is(cause, context.Canceled) {
 		class = Cancelled
 	}
-	return &Error{Op: "get", URL: Redact(rawURL), Class: class, Err: cause}
+	return &Error{Op: op, URL: Redact(rawURL), Class: class, Err: cause}
 }
+
+func fail(rawURL string, class Class, cause error) error { return Fail("get", rawURL, class, cause) }
 
 // failStatus makes the error for an HTTP status.
 func failStatus(rawURL string, status int, class Class) *Error {

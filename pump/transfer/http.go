@@ -67,7 +67,7 @@ func NewHTTP(o HTTPOptions) *HTTP {
 func (h *HTTP) newTransport() *http.Transport {
 	t := &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment, // it leaves loopback alone
-		DialContext:            dialer(h.o.Timeout),
+		DialContext:            Dialer(h.o.Timeout),
 		TLSHandshakeTimeout:    min(h.o.Timeout, 60*time.Second),
 		MaxIdleConns:           4 * h.o.Workers,
 		MaxIdleConnsPerHost:    h.o.Workers,

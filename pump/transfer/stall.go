@@ -52,8 +52,8 @@ func (e *stallError) Error() string   { return "stalled: no byte for " + e.after
 func (e *stallError) Timeout() bool   { return true }
 func (e *stallError) Temporary() bool { return true }
 
-// dialer dials with the time-out as limit of the connect and of every stall.
-func dialer(timeout time.Duration) func(ctx context.Context, network, addr string) (net.Conn, error) {
+// Dialer dials with the time-out as limit of the connect and of every stall.
+func Dialer(timeout time.Duration) func(ctx context.Context, network, addr string) (net.Conn, error) {
 	d := &net.Dialer{Timeout: min(timeout, 60*time.Second), KeepAlive: 30 * time.Second}
 	return func(ctx context.Context, network, addr string) (net.Conn, error) {
 		conn, err := d.DialContext(ctx, network, addr)

@@ -1,12 +1,14 @@
-// Package transfer gets bytes by URL. It knows no announcements, options or
+// Package transfer moves bytes by URL. It knows no announcements, options or
 // brokers.
 //
 //	Request    which bytes of which URL
 //	Body       the bytes, their number and what proves them unchanged
-//	Getter     one scheme; HTTP and File are here, others are handed to a Set
+//	Getter     gets by one scheme; HTTP and File are here, others in rooms below, handed to a Set
+//	Lister     looks at a place: what is in a directory, what one name is
+//	Writer     changes a place: puts, renames, removes
 //	Error      why it failed, in classes a caller can act on
 //
-// Every Getter passes the suite in transfertest.
+// Every scheme passes the suites in transfertest for what it can.
 package transfer
 
 import (
