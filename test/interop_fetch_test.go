@@ -12,15 +12,16 @@ import (
 	amqp "github.com/rabbitmq/amqp091-go"
 
 	"srpump/test/nginx"
-	"srpump/test/rabbit"
 )
 
 // The forms in which the living peers announce one file: the Python one has no line end, the
 // C one a blank before it and no leading slash; neither must end up in the name.
-func TestInteropForms(t *testing.T) {
+func TestInteropForms(t *testing.T) { onBothBrokers(t, interopForms) }
+
+func interopForms(t *testing.T, url string) {
 	h := newHost(t)
 	h.write("src/sub/foo.txt", "hello world\n")
-	base, url := nginx.Start(t, h.path("src")), rabbit.Start(t).URL("guest")
+	base := nginx.Start(t, h.path("src"))
 	for _, c := range []struct {
 		name, body string
 		headers    amqp.Table
@@ -64,10 +65,12 @@ func TestInteropForms(t *testing.T) {
 
 // 26 and 28: what is here already is not fetched again; 29: a wrong sum is announced with the
 // true one; 37: what sr_sarra announces of its copy.
-func TestInteropSarra(t *testing.T) {
+func TestInteropSarra(t *testing.T) { onBothBrokers(t, interopSarra) }
+
+func interopSarra(t *testing.T, url string) {
 	h := newHost(t)
 	h.write("src/sub/foo.txt", "hello world\n")
-	base, url := nginx.Start(t, h.path("src")), rabbit.Start(t).URL("guest")
+	base := nginx.Start(t, h.path("src"))
 	in, out := fresh("xs_guest"), fresh("xs_guest")
 	rawCapture(t, url, in)
 	got := rawCapture(t, url, out)
@@ -106,8 +109,9 @@ func TestInteropSarra(t *testing.T) {
 }
 
 // 38: the same sum and path once; another path is new, unless the basis says otherwise.
-func TestInteropWinnow(t *testing.T) {
-	url := rabbit.Start(t).URL("guest")
+func TestInteropWinnow(t *testing.T) { onBothBrokers(t, interopWinnow) }
+
+func interopWinnow(t *testing.T, url string) {
 	for basis, want := range map[string]int{"path": 2, "data": 1, "name": 1} {
 		t.Run(basis, func(t *testing.T) {
 			h, in, out := newHost(t), fresh("xs_guest"), fresh("xs_guest")
@@ -143,12 +147,14 @@ func peerTree() map[string]string {
 
 // Everything the living peers were recorded to announce with a sum of its bytes arrives, from
 // the same tree behind nginx, byte for byte.
-func TestInteropRecordedPeers(t *testing.T) {
+func TestInteropRecordedPeers(t *testing.T) { onBothBrokers(t, interopRecordedPeers) }
+
+func interopRecordedPeers(t *testing.T, url string) {
 	h := newHost(t)
 	for name, content := range peerTree() {
 		h.write("src/"+name, content)
 	}
-	base, url := nginx.Start(t, h.path("src")), rabbit.Start(t).URL("guest")
+	base := nginx.Start(t, h.path("src"))
 	for _, by := range []string{"python-v02 sum d", "python-v02 sum s", "python-v02 sum n", "python-v02 sum 0", "c-3.24 v02 sum d", "c-3.24 v02 sum s",
 		"c-3.24 v02 sum 0", "python-v3 v02 md5", "python-v3 v03 md5", "c-3.24 v03 sum d"} {
 		t.Run(by, func(t *testing.T) {

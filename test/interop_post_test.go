@@ -11,8 +11,6 @@ import (
 	"unicode/utf8"
 
 	amqp "github.com/rabbitmq/amqp091-go"
-
-	"srpump/test/rabbit"
 )
 
 // stamp is the time the living peers' test tree has.
@@ -89,11 +87,17 @@ func (w wire) expect(t testing.TB, want map[string]string) {
 }
 
 // What sr_post puts on the wire, case by case as measured with the living peers.
-func TestInteropPost(t *testing.T) {
+func TestInteropPost(t *testing.T) { onBothBrokers(t, interopPost) }
+
+func interopPost(t *testing.T, url string) {
 	h := newHost(t)
 	makeBase(t, h)
-	url, exchange := rabbit.Start(t).URL("guest"), fresh("xs_guest")
+	exchange := fresh("xs_guest")
 	got := rawCapture(t, url, exchange)
+	user := "guest" // of the broker; a file has none
+	if strings.HasPrefix(url, "sqlite:") {
+		user = ""
+	}
 	deep := strings.Repeat(strings.Repeat("é", 30)+"/", 5) + "leaf"
 	for _, c := range []struct {
 		name, path string
@@ -102,7 +106,7 @@ func TestInteropPost(t *testing.T) {
 		headers    map[string]string
 	}{
 		{"1 a plain file", "sub/foo.txt", nil, "v02.post.sub.foo.txt", "sub/foo.txt", map[string]string{"parts": "1,12,1,0,0",
-			"sum": helloSum, "mode": "644", "mtime": `20200102030405\.0+`, "to_clusters": "DD", "source": "guest"}},
+			"sum": helloSum, "mode": "644", "mtime": `20200102030405\.0+`, "to_clusters": "DD", "source": user}},
 		{"1 directories only", "sub/foo.txt", []string{"-post_topic_filename", "off"}, "v02.post.sub", "sub/foo.txt", nil},
 		{"2 sum of the name", "sub/foo.txt", []string{"-sum", "n"}, "", "sub/foo.txt", map[string]string{"sum": "n,4fd8cc85ca9eebd2fa3c550069ce2846"}},
 		{"4 no sum", "sub/foo.txt", []string{"-sum", "0"}, "", "sub/foo.txt", map[string]string{"sum": `0,\d{1,4}`}},
@@ -138,10 +142,12 @@ func TestInteropPost(t *testing.T) {
 }
 
 // 16: without a base directory the path of a local file is absolute.
-func TestInteropPostLocal(t *testing.T) {
+func TestInteropPostLocal(t *testing.T) { onBothBrokers(t, interopPostLocal) }
+
+func interopPostLocal(t *testing.T, url string) {
 	h := newHost(t)
 	makeBase(t, h)
-	url, exchange := rabbit.Start(t).URL("guest"), fresh("xs_guest")
+	exchange := fresh("xs_guest")
 	got := rawCapture(t, url, exchange)
 	h.run(0, "", "sr_post", "-pb", url, "-px", exchange, "-pbu", "file:", "-p", h.path("base/sub/foo.txt"))
 	if w := next(t, got); w.fields[1] != "file:" || w.fields[2] != h.path("base/sub/foo.txt") {
@@ -150,10 +156,12 @@ func TestInteropPostLocal(t *testing.T) {
 }
 
 // 17 and 19: a file in blocks, each with the sum of its bytes.
-func TestInteropPostBlocks(t *testing.T) {
+func TestInteropPostBlocks(t *testing.T) { onBothBrokers(t, interopPostBlocks) }
+
+func interopPostBlocks(t *testing.T, url string) {
 	h := newHost(t)
 	makeBase(t, h)
-	url, exchange := rabbit.Start(t).URL("guest"), fresh("xs_guest")
+	exchange := fresh("xs_guest")
 	got := rawCapture(t, url, exchange)
 	post := func(args ...string) {
 		h.run(0, "", "sr_post", append([]string{"-pb", url, "-px", exchange, "-pbu", "http://h.example/", "-pbd", h.path("base")}, args...)...)
@@ -170,10 +178,12 @@ func TestInteropPostBlocks(t *testing.T) {
 }
 
 // 20, 22, 23, 25: what sr_watch announces.
-func TestInteropWatch(t *testing.T) {
+func TestInteropWatch(t *testing.T) { onBothBrokers(t, interopWatch) }
+
+func interopWatch(t *testing.T, url string) {
 	h := newHost(t)
 	makeBase(t, h)
-	url, exchange := rabbit.Start(t).URL("guest"), fresh("xs_guest")
+	exchange := fresh("xs_guest")
 	got := rawCapture(t, url, exchange)
 	watch := func(args ...string) *running {
 		w := h.start("sr_watch", append([]string{"-pb", url, "-px", exchange, "-pbu", "http://h.example/", "-pbd", h.path("base"),

@@ -199,6 +199,27 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// What a stop leaves is not what is as it was reported: an announcer that keeps a sum with the file changes
+// its attributes.
+func TestOwnIsNotPending(t *testing.T) {
+	for text, want := range map[string]int{"": 0, "changed": 1} {
+		root := t.TempDir()
+		w, err := New(Options{Roots: []string{root}})
+		must(t, err)
+		write(t, root+"/f", "x")
+		info, err := os.Lstat(root + "/f")
+		must(t, err)
+		w.Own(root+"/f", info)
+		w.pending.touch(root+"/f", attrib, 0)
+		if text != "" {
+			write(t, root+"/f", text)
+		}
+		if left := w.Pending(); len(left) != want {
+			t.Errorf("%q written: %v are left", text, left)
+		}
+	}
+}
+
 // A file appended to without rest is reported as busy, and not starved.
 func TestBusy(t *testing.T) {
 	p := newPending(0) // the longest it is held back

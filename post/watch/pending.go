@@ -175,14 +175,16 @@ func (p *pending) len() int {
 	return len(p.byPath)
 }
 
-func (p *pending) paths() []string {
+// paths are all that wait and the names they were reported under, each with what was noticed about it.
+func (p *pending) paths() map[string]mark {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	all := make([]string, 0, len(p.byPath))
+	all := make(map[string]mark, len(p.byPath))
 	for path, e := range p.byPath {
-		all = append(all, path)
+		all[path] |= e.marks
 		if e.from != "" {
-			all = append(all, e.from)
+			all[path] |= renamed
+			all[e.from] |= gone
 		}
 	}
 	return all

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -180,11 +179,15 @@ func (w *Watcher) begin(ctx context.Context) error {
 }
 
 // Pending returns the paths noticed and not yet handed over. After Run it is
-// what a clean stop left, for the caller to remember.
-func (w *Watcher) Pending() []string {
-	all := w.pending.paths()
-	for _, path := range all {
-		if _, err := os.Lstat(path); absent(err) {
+// what a clean stop left, for the caller to remember: not what is as it was reported.
+func (w *Watcher) Pending() (all []string) {
+	for path, m := range w.pending.paths() {
+		info, err := look(path, w.o.Follow)
+		if err == nil && m&renamed == 0 && !info.IsDir() && w.recent.told(path, info, m) {
+			continue
+		}
+		all = append(all, path)
+		if absent(err) {
 			for _, m := range w.known.below(path) {
 				all = append(all, m.path)
 			}
