@@ -143,6 +143,8 @@ func classOf(err error) retry.Class {
 	switch {
 	case errors.Is(err, errMismatch), errors.Is(err, hook.ErrAnswer), errors.Is(err, errStageMade) && errors.Is(err, fs.ErrNotExist):
 		return retry.Permanent
+	case errors.Is(err, hook.ErrUnfit):
+		return retry.Hopeless
 	case errors.As(err, &fe):
 		switch fe.Class {
 		case fetch.Hopeless:

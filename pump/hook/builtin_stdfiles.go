@@ -3,7 +3,6 @@ package hook
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os/exec"
 )
 
@@ -46,7 +45,10 @@ func (s *stdFiles) Run(ctx context.Context, e *Event) (bool, error) {
 		return false, err
 	}
 	defer cancel()
-	p := s.command.filled(e)
+	p, err := s.command.filled(e)
+	if err != nil {
+		return false, err
+	}
 	out := newSayings(p)
 	defer out.close()
 	var exit *exec.ExitError
@@ -58,7 +60,7 @@ func (s *stdFiles) Run(ctx context.Context, e *Event) (bool, error) {
 	case errors.As(err, &exit) && exit.ExitCode() == 1:
 		return false, nil
 	default:
-		return false, fmt.Errorf("cannot run %q: %w", p.Args[0], plain(err))
+		return false, p.notRun(err)
 	}
 }
 

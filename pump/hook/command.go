@@ -65,11 +65,27 @@ func (c *command) begin(ctx context.Context) (bounded context.Context, cancel fu
 	return ctx, func() { end(); <-c.room }, nil
 }
 
+// ErrUnfit is wrapped by errors about an event that can be no argument of a program, now or later.
+var ErrUnfit = errors.New("the system takes no such argument")
+
 // filled is the program for one event.
-func (c *command) filled(e *Event) Program {
+func (c *command) filled(e *Event) (Program, error) {
 	p := c.program
 	p.Args, p.Env = fill(p.Args, e), append(environment(e), c.options...)
-	return p
+	for _, arg := range p.Args {
+		if strings.IndexByte(arg, 0) >= 0 {
+			return p, fmt.Errorf("cannot run %q: %w: one holds a NUL", p.Args[0], ErrUnfit)
+		}
+	}
+	return p, nil
+}
+
+// notRun is a program that could not be run, or failed.
+func (p Program) notRun(err error) error {
+	if errors.Is(err, syscall.E2BIG) {
+		return fmt.Errorf("cannot run %q: %w: one, or all together, are too long", p.Args[0], ErrUnfit)
+	}
+	return fmt.Errorf("cannot run %q: %w", p.Args[0], plain(err))
 }
 
 // Run runs the program for one event.
@@ -79,7 +95,10 @@ func (c *command) Run(ctx context.Context, e *Event) (bool, error) {
 		return false, err
 	}
 	defer cancel()
-	p := c.filled(e)
+	p, err := c.filled(e)
+	if err != nil {
+		return false, err
+	}
 	var out limited
 	var in io.Reader
 	if e.Text != "" {
@@ -101,7 +120,7 @@ func (c *command) Run(ctx context.Context, e *Event) (bool, error) {
 	case errors.As(err, &exit) && exit.ExitCode() == 1:
 		return false, nil
 	}
-	return false, fmt.Errorf("cannot run %q: %w", p.Args[0], plain(err))
+	return false, p.notRun(err)
 }
 
 // takeText is what a hook that is given a text, or asked for a name, printed.

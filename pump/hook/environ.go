@@ -2,6 +2,8 @@ package hook
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -28,8 +30,8 @@ func environment(e *Event) []string {
 	set("SR_FILE", r.File)
 	set("SR_URL", r.URL)
 	room := maxVariable
-	for name, value := range r.Headers {
-		if text := fmt.Sprint(value); len(text) <= room {
+	for _, name := range slices.Sorted(maps.Keys(r.Headers)) {
+		if text := fmt.Sprint(r.Headers[name]); len(text) <= room {
 			room -= len(text) + len(name)
 			set("SR_HEADER_"+variableName(name), text)
 		}
