@@ -21,6 +21,7 @@ func Check(c *config.Config, h *Host) []config.Problem {
 		return k.problems
 	}
 	k.problems = append(k.problems, refusals(c, k.start())...)
+	k.unasked()
 	k.subtopics()
 	k.rules()
 	k.values()
@@ -38,12 +39,14 @@ type check struct {
 	c        *config.Config
 	h        *Host
 	problems []config.Problem
+	flow     *Flow   // of those that start
+	poller   *poller // the same
 }
 
 // start does what a start does before it opens anything.
-func (k *check) start() error {
+func (k *check) start() (err error) {
 	if k.c.Preset&posts == 0 {
-		_, err := NewFlow(k.c, k.h)
+		k.flow, err = NewFlow(k.c, k.h)
 		return err
 	}
 	p, err := NewPoster(k.c, k.h)
@@ -51,7 +54,10 @@ func (k *check) start() error {
 	case err != nil:
 		return err
 	case k.c.Preset == config.Poll:
-		return p.CheckPoll()
+		if k.poller, err = p.newPoller(); err == nil {
+			err = k.poller.from.Close()
+		}
+		return err
 	case k.c.Preset == config.Watch: // sr_post is told on its command line
 		return p.CheckPaths()
 	}

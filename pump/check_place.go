@@ -14,6 +14,7 @@ import (
 type OptionError struct {
 	Option string
 	Err    error
+	origin string // of the one line of a list that is wrong, as config.Values.Origin has it
 }
 
 func (e *OptionError) Error() string { return e.Err.Error() }
@@ -26,7 +27,7 @@ func about(option string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return &OptionError{option, err}
+	return &OptionError{Option: option, Err: err}
 }
 
 // A LineError is what is wrong with one accept or reject line.
@@ -58,6 +59,9 @@ func refusals(c *config.Config, err error) (out []config.Problem) {
 		case errors.As(e, &option):
 			p.Option, p.Text = option.Option, option.Err.Error()
 			file, n := place(c, option.Option)
+			if option.origin != "" {
+				file, n = placeOf(option.origin)
+			}
 			if errors.As(e, &line) {
 				file, n = placeAbove(c, option.Option, line)
 			}
@@ -116,7 +120,11 @@ func placeAbove(c *config.Config, option string, rule *LineError) (file string, 
 
 // place is the line an option was set at; no file when nobody set it.
 func place(c *config.Config, option string) (file string, line int) {
-	origin := c.Values.Origin(option)
+	return placeOf(c.Values.Origin(option))
+}
+
+// placeOf takes an origin of config.Values apart.
+func placeOf(origin string) (file string, line int) {
 	if origin == config.OriginDefault {
 		return "", 0
 	}

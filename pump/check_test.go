@@ -39,7 +39,8 @@ func TestCheckAgreesWithStart(t *testing.T) {
 		"accept .* DESTFN=x", "accept .* NOWORD", "filename BAD\naccept .*", "filename WHATFN\naccept .*", "filename BAD",
 		"exchange x\npost_exchange x\npost_broker sqlite:", "exchange x\npost_exchange y\npost_broker sqlite:",
 		"post_broker amqp://u:p@h/", "post_broker amqp://u:p@h/\npost_base_url http://h/", "post_broker ftp://h/",
-		"on_message x.py", "on_message x.py\nplugin_missing ignore", "plugin good",
+		"post_topic_prefix v04.post", "post_topic_prefix v03.post", "post_topic_prefix v01.post\npost_broker sqlite:", "post_broker sqlite:\ntopic_prefix v9",
+		"on_message cmd:/nowhere/x\non_message cmd:true", "on_message x.py", "on_message x.py\nplugin_missing ignore", "plugin good",
 		"instances 0", "expire 10m", "chmod 4", "mirror on", "post_base_dir /nowhere",
 	}
 	for _, p := range []config.Preset{config.Post, config.Watch, config.Subscribe, config.Sarra, config.Winnow, config.Shovel} {

@@ -62,7 +62,7 @@ func address(u *url.URL) string {
 func (h *Host) endpoint(c *config.Config, option string, poster bool) (endpoint, error) {
 	e, err := h.complete(c, option, poster)
 	if err != nil {
-		return e, &OptionError{option, err}
+		return e, about(option, err)
 	}
 	return e, nil
 }

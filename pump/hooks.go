@@ -18,7 +18,7 @@ func newHooks(c *config.Config, h *Host) (*hook.Set, error) {
 	for _, e := range apart(err) {
 		var line *hook.LineError
 		if errors.As(e, &line) {
-			e = about(line.Option, line.Err)
+			e = &OptionError{line.Option, line.Err, line.Origin}
 		}
 		errs = append(errs, e)
 	}

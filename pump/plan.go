@@ -2,6 +2,9 @@ package pump
 
 import (
 	"errors"
+	"fmt"
+	"strconv"
+	"strings"
 
 	"srpump/post"
 	"srpump/pump/config"
@@ -21,7 +24,7 @@ func newPlan(c *config.Config, h *Host) (plan, error) {
 	v := c.Values
 	p := plan{files: !v.Bool("notify_only"), workers: v.Int("instances"), prefetch: v.Int("prefetch"), prefix: v.String("post_topic_prefix"),
 		postDir: v.String("post_base_dir"), vip: v.String("vip")}
-	var errs [9]error // all that is wrong is said at once
+	var errs [10]error // all that is wrong is said at once
 	p.from, errs[0] = h.endpoint(c, consumeOption(c), false)
 	p.ephemeral = p.from.isPipe() && c.Path == ""
 	errs[7] = p.saves(c)
@@ -44,12 +47,27 @@ func newPlan(c *config.Config, h *Host) (plan, error) {
 	if p.prefix == "" {
 		p.prefix = post.PrefixRead(v.String("topic_prefix"))
 	}
+	if p.posting {
+		errs[9] = checkPrefix(p.prefix)
+	}
 	p.baseMode = baseMode(c)
 	p.inflight, errs[2] = fetch.ParseInflight(v.String("inflight"))
 	p.sync, errs[3] = fetch.ParseSync(v.String("fsync"))
 	p.headers, p.drop, errs[4] = headerOption(c)
 	errs[5] = checkQueue(c)
-	return p, errors.Join(errs[0], errs[1], about("inflight", errs[2]), about("fsync", errs[3]), about("header", errs[4]), about("queue_type", errs[5]), about("destination", errs[6]), errs[7], about("stage", errs[8]))
+	return p, errors.Join(errs[0], errs[1], about("inflight", errs[2]), about("fsync", errs[3]), about("header", errs[4]), about("queue_type", errs[5]), about("destination", errs[6]), errs[7], about("stage", errs[8]),
+		about("post_topic_prefix", errs[9]))
+}
+
+// checkPrefix refuses to announce under the name of a version that is written by nobody here: what is under it would
+// be in the form of v02. Prefixes that name no version later than v03 are in use, and are their users' own.
+func checkPrefix(prefix string) error {
+	word, _, _ := strings.Cut(prefix, ".")
+	digits, is := strings.CutPrefix(word, "v")
+	if n, err := strconv.Atoi(digits); !is || err != nil || n <= 3 {
+		return nil
+	}
+	return fmt.Errorf("cannot announce under %q: announcements are of v02.post or v03.post", prefix)
 }
 
 // posts settles whether and where the flow announces.

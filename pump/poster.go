@@ -45,7 +45,7 @@ type Poster struct {
 // NewPoster reads what a poster needs from its configuration.
 func NewPoster(c *config.Config, h *Host) (*Poster, error) {
 	p := &Poster{cfg: c, host: h, sum: c.Values.String("sum"), events: newEvents(c)}
-	var errs [7]error // all that is wrong is said at once
+	var errs [8]error // all that is wrong is said at once
 	if p.target, errs[0] = h.endpoint(c, "post_broker", true); errs[0] == nil {
 		p.route, errs[1] = newRoute(c, p.target, p.target)
 		if queue := c.Values.String("restore_to_queue"); queue != "" && c.Preset != config.Poll && errs[1] == nil {
@@ -59,6 +59,7 @@ func NewPoster(c *config.Config, h *Host) (*Poster, error) {
 	p.since, errs[5] = parseSince(c.Values.String("since"), h.Now())
 	errs[5] = about("since", errs[5])
 	p.hooks, errs[6] = newHooks(c, h)
+	errs[7] = about("post_topic_prefix", checkPrefix(p.maker.Prefix))
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}

@@ -35,13 +35,13 @@ func HookVariable(name string) bool {
 // without any: logging, keeping house, reading listings, and finding the local
 // file of an announcement.
 func DoneAnyway(hook string) bool {
-	switch HookName(hook) {
-	case "file_log", "hb_cache", "hb_log", "hb_memory", "hb_police_queues", "hb_retry", "hb_sanity",
+	return slices.Contains(doneAnyway(), HookName(hook))
+}
+
+func doneAnyway() []string {
+	return []string{"file_log", "hb_cache", "hb_log", "hb_memory", "hb_police_queues", "hb_retry", "hb_sanity",
 		"html_page", "line_date", "line_mode", "log", "msg_2localfile", "msg_log", "msg_rawlog",
-		"part_log", "post_log", "report_log", "trace_on_stop":
-		return true
-	}
-	return false
+		"part_log", "post_log", "report_log", "trace_on_stop"}
 }
 
 // pluginAdvice says what takes the place of a plugin of v02 that is not run; empty for others.
@@ -93,9 +93,31 @@ func (p *parser) checkHooks(o *Option, items []string) {
 		}
 		return
 	}
+	if near := nearestHook(hook); near != "" {
+		p.report(Problem{Option: o.Name, Severity: Error, hook: true, Hint: fmt.Sprintf("did you mean %q?", near),
+			Text: fmt.Sprintf("option %q: cannot run %q: there is no hook of that name", o.Name, hook)})
+		return
+	}
 	p.report(Problem{Option: o.Name, Severity: Error, hook: true,
 		Text: fmt.Sprintf("option %q: cannot run %q: plugins in Python are not run", o.Name, hook),
 		Hint: cmp.Or(pluginAdvice(hook), "use exec: or cmd: with a program of your own, see sr_hooks(7)") + ", or go on without it with plugin_missing ignore"})
+}
+
+// nearestHook is the hook a name was most likely meant to be, or "": one that is built in, or does what is done
+// anyway.
+func nearestHook(hook string) string {
+	name := HookName(hook)
+	known := doneAnyway()
+	for _, b := range Builtins() {
+		known = append(known, b.Name)
+	}
+	best, least := "", 3
+	for _, k := range known {
+		if d := distance(name, k); d <= allowedSlips(min(len(name), len(k))) && d < least {
+			best, least = k, d
+		}
+	}
+	return best
 }
 
 // settleHooks makes warnings of what plugin_missing ignores.

@@ -23,6 +23,8 @@ func TestHooksAreNotDroppedInSilence(t *testing.T) {
 		"on_file file_log":       "",
 		"on_message msg_log.py":  "",
 		"on_message None":        "",
+		"on_message msg_totl":    "there is no hook of that name",
+		"on_file file_lgo.py":    "there is no hook of that name",
 	} {
 		h := newHouse(t)
 		h.write("subscribe/s.conf", line)
@@ -39,6 +41,17 @@ func TestHooksAreNotDroppedInSilence(t *testing.T) {
 		h.write("default.conf", "plugin_missing ignore")
 		if _, problems := h.load(config.Subscribe, "s"); config.Failed(problems) || len(problems) != 1 {
 			t.Errorf("%q, ignored: problems are %v", line, problems)
+		}
+	}
+}
+
+// A slip of the finger is told from a plugin of one's own.
+func TestHookNearest(t *testing.T) {
+	for line, want := range map[string]string{"on_message msg_totl": `did you mean "msg_total"?`, "on_file file_lgo": `did you mean "file_log"?`, "on_message my_own": "use exec: or cmd:"} {
+		h := newHouse(t)
+		h.write("subscribe/s.conf", line)
+		if _, problems := h.load(config.Subscribe, "s"); len(problems) != 1 || !strings.HasPrefix(problems[0].Hint, want) {
+			t.Errorf("%q: problems are %+v", line, problems)
 		}
 	}
 }

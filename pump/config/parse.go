@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -118,12 +119,14 @@ func (p *parser) extend(o *Option, value parsed) {
 }
 
 func (p *parser) append(o *Option, items []string, origin string) {
-	old, _ := p.values.set[o.Name].value.([]string)
+	before := p.values.set[o.Name]
+	old, _ := before.value.([]string)
 	if len(items) == 0 {
-		old = nil
+		old, before.origins = nil, nil
 	}
-	list := append(old[:len(old):len(old)], items...)
-	p.values.set[o.Name] = setting{parsed{value: list, text: strings.Join(list, " ")}, origin}
+	list := slices.Concat(old, items)
+	p.values.set[o.Name] = setting{parsed{value: list, text: strings.Join(list, " ")}, origin,
+		slices.Concat(before.origins, slices.Repeat([]string{origin}, len(items)))}
 }
 
 // declareVariable takes "declare env NAME=value". Other declarations are a

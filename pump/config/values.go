@@ -17,7 +17,8 @@ const OriginDefault = "default"
 // setting is one value with its provenance.
 type setting struct {
 	parsed
-	origin string
+	origin  string
+	origins []string // of the items of a list to which lines add
 }
 
 // Values is what all options are set to, for one preset. The getters panic
@@ -94,6 +95,15 @@ func (v Values) Text(name string) string {
 func (v Values) Origin(name string) string {
 	s, _ := v.lookup(name)
 	return s.origin
+}
+
+// Origins says where each item of a KindList option comes from, as Origin does.
+func (v Values) Origins(name string) []string {
+	s := v.get(name, KindList)
+	if len(s.origins) > 0 {
+		return slices.Clone(s.origins)
+	}
+	return slices.Repeat([]string{s.origin}, len(s.value.([]string)))
 }
 
 // Set reports whether anybody set the option, to whatever value.

@@ -35,14 +35,15 @@ func New(c *config.Config, builtins map[string]Maker, env Env) (*Set, error) {
 	env.Values, env.Unknown = c.Values, c.Unknown
 	var errs []error
 	for _, point := range config.HookOptions() {
-		for _, line := range c.Values.List(point) {
+		origins := c.Values.Origins(point)
+		for i, line := range c.Values.List(point) {
 			h, points, err := s.hook(line, point, builtins, env)
 			switch {
 			case errors.Is(err, errUnknown): // done anyway, or reading the configuration has refused it
 			case err != nil && c.Values.String("plugin_missing") == "ignore":
 				env.Log.Warn("hook left out", "option", point, "hook", line, "error", err)
 			case err != nil:
-				errs = append(errs, &LineError{Option: point, Err: fmt.Errorf("option %q: cannot run %.80q: %w", point, line, err)})
+				errs = append(errs, &LineError{Option: point, Origin: origins[i], Err: fmt.Errorf("option %q: cannot run %.80q: %w", point, line, err)})
 			case h != nil:
 				s.add(points, line, h)
 			}
@@ -57,6 +58,7 @@ func New(c *config.Config, builtins map[string]Maker, env Env) (*Set, error) {
 // A LineError is what is wrong with one line that names a hook.
 type LineError struct {
 	Option string
+	Origin string // of the line, as config.Values.Origins has it
 	Err    error
 }
 

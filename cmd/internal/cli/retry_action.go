@@ -159,6 +159,9 @@ func (s *session) sayOutcome(o retry.Order, out retry.Outcome) error {
 	if out.Error != "" {
 		return fmt.Errorf("cannot %s: %s", o.Do, out.Error)
 	}
+	if len(o.Patterns) > 0 && out.Waiting+out.Dead+out.Left == 0 {
+		return fmt.Errorf("cannot %s %q: nothing matches", o.Do, o.Patterns)
+	}
 	what := map[string]string{retry.Requeue: "due now", retry.Drop: "dropped"}[o.Do]
 	s.sayf("%s: %d waiting, %d given up", what, out.Waiting, out.Dead)
 	if out.Left > 0 {
