@@ -43,7 +43,7 @@ func FileURL(path string) string { return "file://" + (&url.URL{Path: path}).Esc
 
 // Get implements Getter.
 func (f *File) Get(ctx context.Context, r Request) (*Body, error) {
-	if err := r.check(); err != nil {
+	if err := r.Check(); err != nil {
 		return nil, err
 	}
 	path, err := filePath(r.URL)
@@ -130,7 +130,7 @@ func fileBody(ctx context.Context, file *os.File, r Request) (*Body, error) {
 		return nil, fail(r.URL, Refused, errors.New("it is not a regular file"))
 	}
 	v := Validator{ModTime: fi.ModTime()}
-	if r.IfUnchanged.differs(v) {
+	if r.IfUnchanged.Differs(v) {
 		return nil, fail(r.URL, Changed, errors.New("the source has changed"))
 	}
 	size := r.Length

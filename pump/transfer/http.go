@@ -89,7 +89,7 @@ func (h *HTTP) newTransport() *http.Transport {
 
 // Get implements Getter.
 func (h *HTTP) Get(ctx context.Context, r Request) (*Body, error) {
-	if err := r.check(); err != nil {
+	if err := r.Check(); err != nil {
 		return nil, err
 	}
 	if r.Length == 0 {

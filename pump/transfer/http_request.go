@@ -61,7 +61,7 @@ func (h *HTTP) request(ctx context.Context, u *url.URL, r Request) *http.Request
 		"User-Agent":      {h.o.UserAgent},
 		"Accept-Encoding": {"identity"},
 	}
-	if r.partial() {
+	if r.Partial() {
 		header["Range"] = []string{rangeOf(r)}
 	}
 	setConditions(header, r)
@@ -90,13 +90,13 @@ func setConditions(h http.Header, r Request) {
 		date = v.ModTime.UTC().Format(http.TimeFormat)
 	}
 	switch {
-	case r.partial() && strong:
+	case r.Partial() && strong:
 		h.Set("If-Range", v.ETag)
-	case r.partial() && date != "" && v.ETag == "":
+	case r.Partial() && date != "" && v.ETag == "":
 		h.Set("If-Range", date)
-	case !r.partial() && strong:
+	case !r.Partial() && strong:
 		h.Set("If-Match", v.ETag)
-	case !r.partial() && date != "":
+	case !r.Partial() && date != "":
 		h.Set("If-Unmodified-Since", date)
 	}
 }

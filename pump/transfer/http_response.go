@@ -16,11 +16,11 @@ func accept(resp *http.Response, r Request) (*Body, error) {
 	if err := classify(resp, r); err != nil {
 		return nil, err
 	}
-	if r.IfUnchanged.differs(v) {
+	if r.IfUnchanged.Differs(v) {
 		return nil, fail(r.URL, Changed, errors.New("the source has changed"))
 	}
 	size := resp.ContentLength
-	if r.partial() {
+	if r.Partial() {
 		n, err := checkRange(resp.Header.Get("Content-Range"), size, r)
 		if err != nil {
 			return nil, fail(r.URL, Range, err)
@@ -37,7 +37,7 @@ func accept(resp *http.Response, r Request) (*Body, error) {
 func classify(resp *http.Response, r Request) error {
 	code := resp.StatusCode
 	switch {
-	case r.partial() && code == http.StatusPartialContent, !r.partial() && code == http.StatusOK:
+	case r.Partial() && code == http.StatusPartialContent, !r.Partial() && code == http.StatusOK:
 		return nil
 	case code == http.StatusOK && r.IfUnchanged != (Validator{}):
 		return fail(r.URL, Changed, errors.New("the source has changed"))

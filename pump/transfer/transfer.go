@@ -35,10 +35,11 @@ type Request struct {
 // Whole asks for everything behind a URL.
 func Whole(url string) Request { return Request{URL: url, Length: -1} }
 
-func (r Request) partial() bool { return r.Offset > 0 || r.Length >= 0 }
+// Partial reports whether only a part is asked for.
+func (r Request) Partial() bool { return r.Offset > 0 || r.Length >= 0 }
 
-// check refuses what is no range of bytes; offsets come from announcements, which may lie.
-func (r Request) check() error {
+// Check refuses what is no range of bytes; offsets come from announcements, which may lie.
+func (r Request) Check() error {
 	if r.Offset < 0 || r.Length > 0 && r.Offset > math.MaxInt64-r.Length {
 		return fail(r.URL, Range, fmt.Errorf("no file has %d bytes at %d", r.Length, r.Offset))
 	}
@@ -51,8 +52,8 @@ type Validator struct {
 	ModTime time.Time
 }
 
-// differs reports whether now is certainly another state than v; only what both know counts.
-func (v Validator) differs(now Validator) bool {
+// Differs reports whether now is certainly another state than v; only what both know counts.
+func (v Validator) Differs(now Validator) bool {
 	if v.ETag != "" && now.ETag != "" {
 		return v.ETag != now.ETag
 	}
