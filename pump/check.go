@@ -22,6 +22,7 @@ func Check(c *config.Config, h *Host) []config.Problem {
 	}
 	k.problems = append(k.problems, refusals(c, k.start())...)
 	k.unasked()
+	k.secrets()
 	k.subtopics()
 	k.rules()
 	k.values()

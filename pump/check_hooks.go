@@ -29,9 +29,27 @@ func (k *check) unasked() {
 			if file == config.CommandLine || k.forAll(file) || config.DoneAnyway(line) {
 				continue
 			}
-			k.warn(file, n, fmt.Sprintf("option %q: %.80q is never asked: %s", option, config.RedactText(line), why), "sr_hooks(7), POINTS, says when each is asked")
+			k.warn(file, n, fmt.Sprintf("option %q: %.80q is never asked: %s", option, config.RedactCommand(line), why), "sr_hooks(7), POINTS, says when each is asked")
 		}
 	}
+}
+
+// secrets warns of passwords in commands.
+func (k *check) secrets() {
+	tell := func(option, line, origin string) {
+		if config.RedactCommand(line) != line {
+			file, n := placeOf(origin)
+			k.warn(file, n, fmt.Sprintf("option %q: there is a password in the command, which the list of processes shows to everybody", option),
+				"have the program read it from a file of its own or from its environment")
+		}
+	}
+	for _, option := range config.HookOptions() {
+		origins := k.c.Values.Origins(option)
+		for i, line := range k.c.Values.List(option) {
+			tell(option, line, origins[i])
+		}
+	}
+	tell("stage", k.c.Values.String("stage"), k.c.Values.Origin("stage"))
 }
 
 // forAll reports whether a file is one that every command reads.

@@ -85,3 +85,22 @@ func TestCheckTopicPrefix(t *testing.T) {
 		}
 	}
 }
+
+// A password in a command is warned of where it stands, and shown nowhere, whatever is said of the line.
+func TestCheckSecretsOfCommands(t *testing.T) {
+	c, problems := loaded(t, config.Subscribe, "on_message cmd:/nowhere/put "+strings.Repeat("x", 50)+" http://user:s3cr3t@h/\non_file exec:cat --token s3cr3t\n"+
+		"on_file mine --password s3cr3t\nstage cat --password=s3cr3t\nplugin_missing ignore\non_post exec:cat")
+	problems = append(problems, Check(c, checkHost(t))...)
+	warned := 0
+	for _, p := range problems {
+		if strings.Contains(p.Text+p.Hint, "s3cr3t") {
+			t.Error(p.Text)
+		}
+		if strings.Contains(p.Text, "password in the command") {
+			warned++
+		}
+	}
+	if warned != 4 {
+		t.Errorf("%d warnings: %v", warned, problems)
+	}
+}

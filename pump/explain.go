@@ -94,7 +94,7 @@ func (f *Flow) explain(a *post.Announcement) *Explanation {
 	e.Hooks = f.seers(j)
 	v := f.cfg.Values
 	if isFile(a) && e.Refused == nil {
-		e.Stage = v.String("stage")
+		e.Stage = config.RedactCommand(v.String("stage"))
 	}
 	if !f.plan.posting || e.Refused != nil || v.String("stage") != "" && !v.Bool("stage_keep") {
 		return e

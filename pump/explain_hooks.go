@@ -3,7 +3,6 @@ package pump
 import (
 	"strings"
 
-	"srpump/pump/config"
 	"srpump/pump/hook"
 )
 
@@ -53,7 +52,7 @@ func (f *Flow) handling(points []string, scheme string, native bool, j *job) []s
 func seenAt(set *hook.Set, points []string) (lines []string) {
 	for _, point := range points {
 		for _, line := range set.At(point).Lines() {
-			lines = append(lines, point+" "+config.RedactText(line))
+			lines = append(lines, point+" "+line)
 		}
 	}
 	return lines

@@ -56,7 +56,7 @@ func checkStage(c *config.Config, h *Host) error {
 		return about("sum", err)
 	}
 	if _, err := hook.NewProgram(v.String("stage"), h.Cwd); err != nil {
-		return fmt.Errorf("cannot run %.80q: %w", v.String("stage"), err)
+		return fmt.Errorf("cannot run %.80q: %w", config.RedactCommand(v.String("stage")), err)
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func (f *Flow) openStage() error {
 	}
 	program, err := hook.NewProgram(v.String("stage"), f.host.Cwd)
 	if err != nil {
-		return fmt.Errorf("cannot run %q: %w", v.String("stage"), err)
+		return fmt.Errorf("cannot run %q: %w", config.RedactCommand(v.String("stage")), err)
 	}
 	program.Name, program.Log = "stage", f.host.Log
 	s := &stage{f: f, keep: v.Bool("stage_keep"), sum: v.String("sum"), dir: f.plan.postDir, paths: newOrder(), room: make(chan struct{}, outputsAtOnce),

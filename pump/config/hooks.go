@@ -95,11 +95,11 @@ func (p *parser) checkHooks(o *Option, items []string) {
 	}
 	if near := nearestHook(hook); near != "" {
 		p.report(Problem{Option: o.Name, Severity: Error, hook: true, Hint: fmt.Sprintf("did you mean %q?", near),
-			Text: fmt.Sprintf("option %q: cannot run %q: there is no hook of that name", o.Name, hook)})
+			Text: fmt.Sprintf("option %q: cannot run %q: there is no hook of that name", o.Name, RedactCommand(hook))})
 		return
 	}
 	p.report(Problem{Option: o.Name, Severity: Error, hook: true,
-		Text: fmt.Sprintf("option %q: cannot run %q: plugins in Python are not run", o.Name, hook),
+		Text: fmt.Sprintf("option %q: cannot run %q: plugins in Python are not run", o.Name, RedactCommand(hook)),
 		Hint: cmp.Or(pluginAdvice(hook), "use exec: or cmd: with a program of your own, see sr_hooks(7)") + ", or go on without it with plugin_missing ignore"})
 }
 

@@ -26,3 +26,30 @@ func FuzzRedactText(f *testing.F) {
 		}
 	})
 }
+
+// sr_hooks(7): a secret in a command is shown to nobody who reads a configuration.
+func TestRedactCommand(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                                       "",
+		"exec:cat  -u":                           "exec:cat  -u",
+		"cmd:put http://u:p@h/ ${file}":          "cmd:put http://u:***@h/ ${file}",
+		"cmd:put --url='http://u:p@h/x'":         "cmd:put --url='http://u:***@h/x'",
+		"cmd:put http://u:p/w@h/":                "cmd:put http://u:***@h/",
+		"cmd:put --password x y":                 "cmd:put --password *** y",
+		"cmd:put --password  'x y' z":            "cmd:put --password  *** z",
+		"cmd:put --db-password=\"x y\" z":        "cmd:put --db-password=*** z",
+		"cmd:put --password-file x":              "cmd:put --password-file x",
+		"exec:env API_TOKEN=x run":               "exec:env API_TOKEN=*** run",
+		"cmd:sh -c 'put --token x' more":         "cmd:sh -c 'put --token ***' more",
+		"cmd:sh -c 'PASSWORD=x put'":             "cmd:sh -c 'PASSWORD=*** put'",
+		"cmd:curl http://h/?user=me&token=x":     "cmd:curl http://h/?user=me&token=***",
+		`exec:env A_TOKEN=""x run`:               "exec:env A_TOKEN=*** run",
+		"cmd:put --token=a=b= z":                 "cmd:put --token=*** z",
+		"cmd:put --password":                     "cmd:put --password",
+		"a token is not a secret, nor passwords": "a token is not a secret, nor passwords",
+	} {
+		if got := RedactCommand(text); got != want {
+			t.Errorf("%q became %q, not %q", text, got, want)
+		}
+	}
+}

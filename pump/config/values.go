@@ -3,7 +3,6 @@ package config
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -80,14 +79,7 @@ func (v Values) List(name string) []string {
 // read: passwords are masked.
 func (v Values) Text(name string) string {
 	s, _ := v.lookup(name)
-	if !strings.Contains(s.text, "://") {
-		return s.text
-	}
-	words := strings.Split(s.text, " ")
-	for i := range words {
-		words[i] = Redact(words[i])
-	}
-	return strings.Join(words, " ")
+	return RedactCommand(s.text)
 }
 
 // Origin says where the value comes from: "default", "command line" or

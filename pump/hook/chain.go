@@ -12,7 +12,7 @@ type Chain struct {
 	hooks []link
 }
 
-// A link is a hook and what it is called in errors.
+// A link is a hook and what it is called in errors: its line, without what is secret in it.
 type link struct {
 	Hook
 	line string
@@ -21,7 +21,7 @@ type link struct {
 // Empty reports whether there is nothing to run.
 func (c *Chain) Empty() bool { return c == nil || len(c.hooks) == 0 }
 
-// Lines are the lines of the hooks as they are written, in their order.
+// Lines are the lines of the hooks as they are written, in their order; what is secret is masked.
 func (c *Chain) Lines() (lines []string) {
 	if c != nil {
 		for _, h := range c.hooks {

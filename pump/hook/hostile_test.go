@@ -144,6 +144,21 @@ func TestPasswordsAreMasked(t *testing.T) {
 	}
 }
 
+// Nor are those of a command anywhere in what is said of it.
+func TestSecretsOfCommandsAreMasked(t *testing.T) {
+	b := newBed(t)
+	for _, line := range []string{"on_message cmd:sh -c 'exit 7' http://u:s3cret@h/", "on_message exec:false --password s3cret", "on_message cmd:/nowhere " + strings.Repeat("x", 60) + "http://u:s3cret@h/"} {
+		s, err := b.hooks(line)
+		if err == nil {
+			_, err = s.At(hook.OnMessage).Run(context.Background(), event("f"))
+			s.Close()
+		}
+		if err == nil || strings.Contains(err.Error()+b.log.String(), "s3cr") {
+			t.Errorf("%v\n%s", err, b.log)
+		}
+	}
+}
+
 // BenchmarkExec is what a co-process costs for each event, with as many in hand as a flow has.
 func BenchmarkExec(b *testing.B) {
 	s, err := (&bed{T: new(testing.T), dir: b.TempDir(), log: new(logged)}).hooks("on_message exec:cat")

@@ -41,9 +41,9 @@ func New(c *config.Config, builtins map[string]Maker, env Env) (*Set, error) {
 			switch {
 			case errors.Is(err, errUnknown): // done anyway, or reading the configuration has refused it
 			case err != nil && c.Values.String("plugin_missing") == "ignore":
-				env.Log.Warn("hook left out", "option", point, "hook", line, "error", err)
+				env.Log.Warn("hook left out", "option", point, "hook", config.RedactCommand(line), "error", err)
 			case err != nil:
-				errs = append(errs, &LineError{Option: point, Origin: origins[i], Err: fmt.Errorf("option %q: cannot run %.80q: %w", point, line, err)})
+				errs = append(errs, &LineError{Option: point, Origin: origins[i], Err: fmt.Errorf("option %q: cannot run %.80q: %w", point, config.RedactCommand(line), err)})
 			case h != nil:
 				s.add(points, line, h)
 			}
@@ -134,7 +134,7 @@ func (s *Set) add(points []string, line string, h Hook) {
 		if s.chains[p] == nil {
 			s.chains[p] = &Chain{point: p}
 		}
-		s.chains[p].hooks = append(s.chains[p].hooks, link{h, line})
+		s.chains[p].hooks = append(s.chains[p].hooks, link{h, config.RedactCommand(line)})
 	}
 }
 

@@ -87,11 +87,7 @@ func shown(value string) string {
 	if value == "" {
 		return "-"
 	}
-	words := strings.Fields(value)
-	for i, w := range words {
-		words[i] = config.Redact(w)
-	}
-	return strings.Join(words, " ")
+	return config.RedactCommand(strings.Join(strings.Fields(value), " "))
 }
 
 // showRules prints the rules in the order they are asked, with the placement each has.
