@@ -95,7 +95,7 @@ func (j *Job) fill(ctx context.Context, s *Staged, body *transfer.Body) (err err
 	if body.File != nil {
 		linked, err = j.fromFile(ctx, s, body, method)
 	} else {
-		s.Size, s.Sum, err = j.copyBody(s, body.Size, j.Pace.reader(ctx, body), method)
+		s.Size, s.Sum, err = j.copyBody(s, body.Size, j.Pace.Reader(ctx, body), method)
 	}
 	if err != nil {
 		return err

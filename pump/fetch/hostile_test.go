@@ -81,7 +81,7 @@ func TestFinalAndTemporaryLinksAreReplacedNotFollowed(t *testing.T) {
 	if err := os.WriteFile(victim, []byte("precious"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	_, temp := Inflight{}.name("x", "test")
+	_, temp := Inflight{}.Name("x", "test")
 	symlink(t, tree, victim, "x")
 	symlink(t, tree, victim, temp)
 	if err := put(t, in, job(t, tree, "x", []byte("new"))); err != nil {
@@ -131,8 +131,8 @@ func TestNames(t *testing.T) {
 func TestLongNamesKeepTheirOwnTemporaryNames(t *testing.T) {
 	a, b := strings.Repeat("n", 250)+"aaaaa", strings.Repeat("n", 250)+"bbbbb"
 	for _, i := range []Inflight{{}, {"."}, {".tmp"}} {
-		_, x := i.name(a, "t")
-		_, y := i.name(b, "t")
+		_, x := i.Name(a, "t")
+		_, y := i.Name(b, "t")
 		if x == y || len(x) > maxName || len(y) > maxName {
 			t.Errorf("%q: %q and %q", i.form, x, y)
 		}
@@ -165,7 +165,7 @@ func TestLeftOverIsTakenOverAndALivingOneIsNot(t *testing.T) {
 	if err := await(func(d func(error)) { in.Install(first, d) }); err != nil {
 		t.Fatal(err)
 	}
-	_, temp := Inflight{}.name("x", "test")
+	_, temp := Inflight{}.Name("x", "test")
 	if err := os.WriteFile(filepath.Join(tree.Dir(), temp), []byte("left by a killed process, and longer"), 0o400); err != nil {
 		t.Fatal(err)
 	}
@@ -185,7 +185,7 @@ func TestTemporaryNameTakenByAnotherFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, temp := Inflight{}.name("x", "test")
+	_, temp := Inflight{}.Name("x", "test")
 	if err := put(t, in, job(t, tree, temp, []byte("wrong"))); err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +212,7 @@ func TestUnnamed(t *testing.T) {
 	if err := await(func(d func(error)) { in.Install(first, d) }); err != nil {
 		t.Fatal(err)
 	}
-	_, temp := Inflight{}.name("x", "test")
+	_, temp := Inflight{}.Name("x", "test")
 	if err := os.WriteFile(filepath.Join(tree.Dir(), temp), []byte("left by a killed process"), 0o400); err != nil {
 		t.Fatal(err)
 	}

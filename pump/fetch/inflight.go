@@ -32,11 +32,11 @@ func ParseInflight(s string) (Inflight, error) {
 	return Inflight{s}, nil
 }
 
-// name is the temporary name of a file, relative to the file's directory; sub
+// Name is the temporary name of a file, relative to the file's directory; sub
 // is the directory beside it, or empty. The tag keeps flows apart in the
 // automatic form. It is the same at every try, so that a retry takes the
 // place of what a killed process left.
-func (i Inflight) name(name, tag string) (sub, temp string) {
+func (i Inflight) Name(name, tag string) (sub, temp string) {
 	switch {
 	case i.form == "":
 		return "", fit(name, tag)

@@ -86,7 +86,7 @@ func (t *takeStep) prepare(o *op) (err error) {
 		return err
 	}
 	if !sameFile(first, t.place) {
-		_, temp := Inflight{}.name(t.name, "take")
+		_, temp := Inflight{}.Name(t.name, "take")
 		if err := linkAs(first, t.d, temp); err != nil {
 			return err
 		}

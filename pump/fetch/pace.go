@@ -38,8 +38,8 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// reader holds back what is read from r. A nil pace gives r itself.
-func (p *Pace) reader(ctx context.Context, r io.Reader) io.Reader {
+// Reader holds back what is read from r. A nil pace gives r itself.
+func (p *Pace) Reader(ctx context.Context, r io.Reader) io.Reader {
 	if p == nil {
 		return r
 	}

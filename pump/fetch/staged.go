@@ -90,7 +90,7 @@ func (t *Tree) stage(rel string, i Inflight, tag string, mode fs.FileMode, named
 	if err != nil {
 		return nil, t.failed("write", rel, err)
 	}
-	sub, temp := i.name(name, tag)
+	sub, temp := i.Name(name, tag)
 	s := &Staged{tree: t, rel: rel, dir: dir, name: name, tempDir: dir, temp: temp}
 	if sub != "" {
 		s.tempDir, _, err = t.locate(path.Join(dir.rel, sub, temp), true)

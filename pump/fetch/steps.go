@@ -90,7 +90,7 @@ func (l *linkStep) prepare(o *op) (err error) {
 	if l.d, l.name, err = o.tree.locate(o.rel, true); err != nil {
 		return err
 	}
-	_, l.temp = Inflight{}.name(l.name, "link")
+	_, l.temp = Inflight{}.Name(l.name, "link")
 	err = unix.Symlinkat(l.target, l.d.fd, l.temp)
 	if err == syscall.EEXIST {
 		if err = unix.Unlinkat(l.d.fd, l.temp, 0); err == nil {
