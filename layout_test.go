@@ -30,13 +30,14 @@ var mayImport = map[string][]string{
 	"pump/serve":             {},
 	"pump/fetch":             {"partition", "post", "pump/transfer"},
 	"pump/retry":             {"partition", "post"},
+	"pump/send":              {"partition", "post", "pump/transfer"},
 	"pump/keep":              {},
 	"pump/hook":              {"partition", "post", "pump/config"},
 	"pump/poll":              {"pump/transfer"},
 	"pump/daemon":            {"pump/config"},
 	"pump/adopt":             {"partition", "post", "winnow", "pump/config", "pump/daemon", "pump/retry"},
 	"pump": {"partition", "post", "post/watch", "winnow", "pump/config", "pump/broker", "pump/broker/amqp", "pump/broker/sqlite",
-		"pump/broker/pipe", "pump/transfer", "pump/fetch", "pump/retry", "pump/keep", "pump/poll", "pump/hook"},
+		"pump/broker/pipe", "pump/transfer", "pump/fetch", "pump/send", "pump/retry", "pump/keep", "pump/poll", "pump/hook"},
 	"cmd/internal/cli": {"pump", "pump/adopt", "pump/audit", "pump/manage", "pump/config", "pump/broker", "pump/daemon", "pump/serve", "winnow", "pump/retry", "examples"},
 }
 
