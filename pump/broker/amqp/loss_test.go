@@ -253,11 +253,23 @@ func TestDeclaredAgain(t *testing.T) {
 	proxy.Cut()
 	p, err := c.Publisher(ctx, broker.PublishOptions{})
 	must(t, err)
-	must(t, p.Publish(ctx, broker.Publishing{Exchange: exchange, Key: "k", Mandatory: true}, nil))
-	d, err := k.Next(ctx)
+	d, err := nextOf(ctx, k, func() { must(t, p.Publish(ctx, broker.Publishing{Exchange: exchange, Key: "k"}, nil)) })
 	must(t, err)
 	must(t, k.Ack(d.Tag))
 	must(t, c.DeleteExchange(ctx, exchange, false))
+}
+
+// nextOf publishes until something is delivered: what the broker takes before it has noticed the
+// end of a connection goes with the exclusive queue of that.
+func nextOf(ctx context.Context, k broker.Consumer, publish func()) (d *broker.Delivery, err error) {
+	for try := true; try; {
+		publish()
+		short, cancel := context.WithTimeout(ctx, time.Second)
+		d, err = k.Next(short)
+		cancel()
+		try = errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil
+	}
+	return d, err
 }
 
 // A queue deleted under its consumer is declared again by whoever declared it.
