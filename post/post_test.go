@@ -91,7 +91,7 @@ func TestFingerprints(t *testing.T) {
 			t.Errorf("%s, want %s", c[0], c[1])
 		}
 	}
-	if s := NoSum(); s.Method != "0" || len(s.Value) != 4 || !digits(s.Value) {
+	if s := NoSum(); s.Method != "0" || len(s.Value) != 4 || digits(s.Value) != 4 {
 		t.Errorf("no sum: %v", s)
 	}
 	for in, want := range map[string]string{"R": "R,", "R,0": "R,0", "z,d": "z,d", "a,65537": "a,65537", "xyz,1,2": "xyz,1,2"} {

@@ -2,7 +2,6 @@ package post
 
 import (
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -47,41 +46,36 @@ func FormatTime(t time.Time) string {
 // fraction, without seconds (sr_post(7), EXAMPLE), with a T before the hours,
 // or with an exponent left behind the fraction, which is ignored.
 func ParseTimestamp(s string) (Timestamp, error) {
-	bad := func() (Timestamp, error) { return Timestamp{}, fmt.Errorf("bad date stamp %.40q", s) }
-	whole, frac, dotted := strings.Cut(s, ".")
-	strict := len(whole) == 14 && dotted && frac != "" && len(frac) <= 30
-	if len(whole) > 8 && whole[8] == 'T' {
-		s = s[:8] + s[9:]
-		whole, frac, _ = strings.Cut(s, ".")
-		strict = len(frac) >= 2 && len(frac) <= 30
+	text, fewest := s, 1
+	if len(s) > 8 && s[8] == 'T' {
+		text, fewest = s[:8]+s[9:], 2
 	}
-	if i := strings.IndexAny(frac, "eE"); i >= 0 {
-		frac, strict = frac[:i], false
+	n := digits(text)
+	whole, frac, rest := text[:n], "", text[n:]
+	if rest != "" && rest[0] == '.' {
+		n = digits(rest[1:])
+		frac, rest = rest[1:1+n], rest[1+n:]
 	}
-	if !digits(whole) || !digits(frac) {
-		return bad()
+	strict := len(whole) == 14 && len(frac) >= fewest && len(frac) <= 30 && rest == ""
+	if len(whole) == 12 {
+		whole += "00"
 	}
-	switch len(whole) {
-	case 14:
-	case 12:
-		whole, strict = whole+"00", false
-	default:
-		return bad()
+	if t, ok := moment(whole); ok && (rest == "" || frac != "" && (rest[0] == 'e' || rest[0] == 'E')) {
+		st := Timestamp{t: t.Add(fraction(frac))}
+		if strict {
+			st.text = text
+		}
+		return st, nil
 	}
-	t, ok := moment(whole)
-	if !ok {
-		return bad()
-	}
-	st := Timestamp{t: t.Add(fraction(frac))}
-	if strict {
-		st.text = s
-	}
-	return st, nil
+	return Timestamp{}, fmt.Errorf("bad date stamp %.40q", s)
 }
 
 // moment is the instant of fourteen digits. An announcement holds several, and time.Parse took a
 // fifth of the time of reading one.
 func moment(s string) (time.Time, bool) {
+	if len(s) != len(stampLayout) {
+		return time.Time{}, false
+	}
 	n := func(from, to int) (v int) {
 		for _, c := range []byte(s[from:to]) {
 			v = 10*v + int(c-'0')
@@ -104,11 +98,10 @@ func fraction(digits string) time.Duration {
 	return ns
 }
 
-func digits(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
+// digits is how many decimal digits s begins with.
+func digits(s string) (n int) {
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
 	}
-	return true
+	return n
 }

@@ -1,7 +1,6 @@
 package post
 
 import (
-	"bytes"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -12,8 +11,6 @@ import (
 	"sync"
 	"time"
 	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"srpump/partition"
 )
@@ -34,7 +31,8 @@ func DecodeV03(topic string, body []byte) (*Announcement, error) {
 	}
 	r := readers.Get().(*reader03)
 	defer r.release()
-	r.begin(topic, body)
+	r.scan = newScan03(body)
+	r.a, r.size = &Announcement{Topic: topic, Headers: make(map[string]any, 8)}, -1
 	if err := r.body(); err != nil {
 		return malformed(err)
 	}
@@ -46,10 +44,8 @@ func DecodeV03(topic string, body []byte) (*Announcement, error) {
 
 // A reader03 reads one body.
 type reader03 struct {
-	dec    *jsontext.Decoder
-	from   bytes.Buffer
-	shared string // the body; empty when it is too long to be held by what was read from it
-	a      *Announcement
+	scan scan03
+	a    *Announcement
 
 	pubTime, exact, method, value, sum, parts string
 
@@ -63,30 +59,24 @@ type fileOp struct {
 	isLink, remove, isDirectory bool
 }
 
-var readers = sync.Pool{New: func() any { return &reader03{dec: jsontext.NewDecoder(bytes.NewReader(nil))} }}
-
-func (r *reader03) begin(topic string, body []byte) {
-	r.from = *bytes.NewBuffer(body)
-	if len(body) <= maxShared {
-		r.shared = string(body)
-	}
-	r.dec.Reset(&r.from, jsontext.AllowDuplicateNames(true))
-	r.a, r.size = &Announcement{Topic: topic, Headers: make(map[string]any, 8)}, -1
-}
+var readers = sync.Pool{New: func() any { return new(reader03) }}
 
 func (r *reader03) release() {
-	*r = reader03{dec: r.dec}
+	*r = reader03{}
 	readers.Put(r)
 }
 
 // body reads all there is.
 func (r *reader03) body() (err error) {
-	if r.dec.PeekKind() == '[' {
+	switch r.scan.kind() {
+	case '[':
 		err = r.array()
-	} else {
-		err = r.object(r.member)
+	case '{':
+		err = r.scan.object(r.member)
+	default:
+		return r.scan.bad()
 	}
-	if err == nil && r.dec.PeekKind() != 0 {
+	if err == nil && r.scan.kind() != 0 {
 		err = errors.New("v03 body of more than one value")
 	}
 	return err
@@ -94,76 +84,33 @@ func (r *reader03) body() (err error) {
 
 // array reads the early form.
 func (r *reader03) array() error {
-	if _, err := r.dec.ReadToken(); err != nil {
-		return err
-	}
+	r.scan.pos++
 	for _, to := range [...]*string{&r.pubTime, &r.a.Base, &r.a.Path} {
 		if err := r.text(to); err != nil {
 			return err
 		}
-	}
-	if err := r.object(r.member); err != nil {
-		return err
-	}
-	_, err := r.dec.ReadToken()
-	return err
-}
-
-// object reads an object, and gives each member to take, which reads its value. What is no object
-// is skipped.
-func (r *reader03) object(take func(name string) error) error {
-	if r.dec.PeekKind() != '{' {
-		return r.dec.SkipValue()
-	}
-	if _, err := r.dec.ReadToken(); err != nil {
-		return err
-	}
-	for r.dec.PeekKind() != '}' {
-		name, err := r.scalar()
-		if err != nil {
-			return err
-		}
-		if err := take(name); err != nil {
+		if err := r.scan.take(','); err != nil {
 			return err
 		}
 	}
-	_, err := r.dec.ReadToken()
-	return err
+	if err := r.scan.object(r.member); err != nil {
+		return err
+	}
+	return r.scan.take(']')
 }
 
 // text reads a value that is text, or a number or truth value as text, into to. What is neither
 // leaves it alone.
 func (r *reader03) text(to *string) error {
-	switch r.dec.PeekKind() {
+	switch r.scan.kind() {
 	case '"', '0', 't', 'f':
-		s, err := r.scalar()
+		s, err := r.scan.scalar()
 		if err == nil {
 			*to = s
 		}
 		return err
 	}
-	return r.dec.SkipValue()
-}
-
-// scalar reads a name, or a value that is neither object nor array, as text.
-func (r *reader03) scalar() (string, error) {
-	v, err := r.dec.ReadValue()
-	switch {
-	case err != nil:
-		return "", err
-	case bytes.IndexByte(v, '\\') >= 0:
-		b, err := jsontext.AppendUnquote(nil, v)
-		return string(b), err
-	}
-	from, to := 0, len(v)
-	if v[0] == '"' {
-		from, to = 1, to-1
-	}
-	if r.shared == "" {
-		return string(v[from:to]), nil
-	}
-	start := int(r.dec.InputOffset()) - len(v)
-	return r.shared[start+from : start+to], nil
+	return r.scan.skip()
 }
 
 // number reads an integer, which may be text.
@@ -198,9 +145,9 @@ func (r *reader03) member(name string) error {
 	case "size":
 		return r.number(&r.size)
 	case "identity", "integrity":
-		return r.object(r.identity)
+		return r.scan.object(r.identity)
 	case "fileOp":
-		return r.object(r.fileOp)
+		return r.scan.object(r.fileOp)
 	case "blocks":
 		return r.blocks()
 	case "content":
@@ -218,7 +165,7 @@ func (r *reader03) identity(name string) error {
 	case "value":
 		return r.text(&r.value)
 	}
-	return r.dec.SkipValue()
+	return r.scan.skip()
 }
 
 func (r *reader03) fileOp(name string) error {
@@ -235,14 +182,14 @@ func (r *reader03) fileOp(name string) error {
 	case "directory":
 		r.op.isDirectory = true
 	}
-	return r.dec.SkipValue()
+	return r.scan.skip()
 }
 
 // blocks reads which block of a file it is; what is no block of a file is left out.
 func (r *reader03) blocks() error {
 	var method string
 	b := partition.Block{Method: partition.Inplace}
-	err := r.object(func(name string) error {
+	err := r.scan.object(func(name string) error {
 		switch name {
 		case "method":
 			return r.text(&method)
@@ -255,7 +202,7 @@ func (r *reader03) blocks() error {
 		case "number":
 			return r.number(&b.Number)
 		}
-		return r.dec.SkipValue()
+		return r.scan.skip()
 	})
 	if strings.HasPrefix(method, "part") {
 		b.Method = partition.Parted
@@ -270,15 +217,15 @@ func (r *reader03) blocks() error {
 func (r *reader03) content() error {
 	var encoding string
 	value, there := "", false
-	err := r.object(func(name string) error {
+	err := r.scan.object(func(name string) error {
 		switch name {
 		case "encoding":
 			return r.text(&encoding)
 		case "value":
-			there = r.dec.PeekKind() == '"'
+			there = r.scan.kind() == '"'
 			return r.text(&value)
 		}
-		return r.dec.SkipValue()
+		return r.scan.skip()
 	})
 	switch {
 	case !there:
@@ -294,13 +241,13 @@ func (r *reader03) content() error {
 
 // reported reads what became of the file at one consumer.
 func (r *reader03) reported() error {
-	if r.dec.PeekKind() != '{' {
-		return r.dec.SkipValue()
+	if r.scan.kind() != '{' {
+		return r.scan.skip()
 	}
 	r.a.Report = new(Report)
 	var code int64
 	var elapsed, message string
-	err := r.object(func(name string) error {
+	err := r.scan.object(func(name string) error {
 		switch name {
 		case "code", "resultCode":
 			return r.number(&code)
@@ -313,7 +260,7 @@ func (r *reader03) reported() error {
 		case "message":
 			return r.text(&message)
 		}
-		return r.dec.SkipValue()
+		return r.scan.skip()
 	})
 	if err != nil {
 		return err
@@ -343,15 +290,15 @@ func (r *reader03) time(name string) error {
 
 // header keeps a member of no meaning here; null is none.
 func (r *reader03) header(name string) error {
-	switch r.dec.PeekKind() {
+	switch r.scan.kind() {
 	case '{', '[':
-		v, err := r.dec.ReadValue()
+		v, err := r.scan.composite()
 		if err == nil && !private(name) {
 			r.a.Headers[name] = JSON(v)
 		}
 		return err
 	case 'n':
-		return r.dec.SkipValue()
+		return r.scan.skip()
 	}
 	var s string
 	err := r.text(&s)

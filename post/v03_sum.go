@@ -48,8 +48,8 @@ func sumLength(method string) int {
 	return 0
 }
 
-// identity is the method and value of v03 for a fingerprint; empty for none, and for what fileOp
-// says. What v03 has no word for keeps its letter.
+// identity is the method and value of v03 for a fingerprint that is no checksum; empty for none, and
+// for what fileOp says. What v03 has no word for keeps its letter.
 func (f Fingerprint) identity() (method, value string) {
 	switch f.Method {
 	case "", SumLink, SumRemoved, SumMkdir, SumRmdir:
@@ -61,13 +61,19 @@ func (f Fingerprint) identity() (method, value string) {
 	case SumNone:
 		return "random", f.Value
 	}
-	if n := sumLength(f.Method); n > 0 && len(f.Value) == 2*n {
-		var raw [sha512.Size]byte
-		if _, err := hex.Decode(raw[:], []byte(f.Value)); err == nil {
-			return longMethod(f.Method), base64.StdEncoding.EncodeToString(raw[:n])
-		}
-	}
 	return f.Method, f.Value
+}
+
+// digest puts the bytes of a checksum into raw, and returns how many there are: 0 where it is none.
+func (f Fingerprint) digest(raw []byte) int {
+	n := sumLength(f.Method)
+	if n == 0 || len(f.Value) != 2*n {
+		return 0
+	}
+	if _, err := hex.Decode(raw, []byte(f.Value)); err != nil {
+		return 0
+	}
+	return n
 }
 
 // ofIdentity is the fingerprint that an identity of v03 stands for, of a file at path; zero where
