@@ -58,7 +58,8 @@ type Flow struct {
 	stage     *stage // nil without a filter
 	trees     trees
 	sources   transfer.Set
-	pace      *fetch.Pace // of all transfers together
+	pace      *fetch.Pace     // of all transfers together
+	partials  *fetch.Partials // from which interrupted ones go on
 	install   *fetch.Installer
 	finish    *finisher
 	suspects  int // deliveries that a run killed before this one may have done already

@@ -189,6 +189,7 @@ func (f *Flow) openTransfers() {
 	web := transfer.NewHTTP(o)
 	f.sources = transfer.Set{"http": web, "https": web, "file": transfer.NewFile(transfer.FileOptions{BaseDir: f.cfg.Values.String("base_dir")})}
 	f.pace = fetch.NewPace(int64(f.cfg.Values.Int("kbytes_ps")) << 10)
+	f.partials = &fetch.Partials{Dir: filepath.Join(f.state, "partial")}
 	f.install = fetch.NewInstaller(fetch.InstallerOptions{Sync: f.plan.sync})
 }
 

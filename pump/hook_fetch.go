@@ -16,20 +16,21 @@ import (
 // fetchPoints are the options whose hooks take the place of a transport, in the order they are asked.
 func fetchPoints() []string { return []string{hook.DoTask, hook.DoDownload, hook.DoGet} }
 
-// source is what gets the file of j: a hook where one is for its kind of URL.
-func (f *Flow) source(j *job) transfer.Getter {
+// source is what gets the file of j: a hook where one is for its kind of URL; else it is native, and can be asked for
+// parts.
+func (f *Flow) source(j *job) (g transfer.Getter, native bool) {
 	raw := j.from.URL
 	if j.from.Local != "" {
 		raw = transfer.FileURL(j.from.Local)
 	}
 	scheme, _, _ := strings.Cut(raw, ":")
-	_, native := f.sources[strings.ToLower(scheme)]
+	_, known := f.sources[strings.ToLower(scheme)]
 	for _, point := range fetchPoints() {
-		if chain := f.hooks.At(point); chain.Handles(scheme, native && point != hook.DoTask, j.a) {
-			return &hookSource{f, j, chain}
+		if chain := f.hooks.At(point); chain.Handles(scheme, known && point != hook.DoTask, j.a) {
+			return &hookSource{f, j, chain}, false
 		}
 	}
-	return f.sources
+	return f.sources, true
 }
 
 // A hookSource gets a file by a hook, which writes it.

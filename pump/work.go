@@ -99,6 +99,9 @@ func (f *Flow) download(ctx context.Context, j *job, tree *fetch.Tree) {
 		f.failed(ctx, j, err)
 		return
 	}
+	if s.Resumed > 0 {
+		f.host.Log.Info("resumed", "path", j.at.Full(), "bytes", s.Resumed, "of", s.Size, "url", j.url())
+	}
 	if !s.Match && !f.agreed(j, s) {
 		f.mismatch(ctx, j, s)
 		return
@@ -196,12 +199,16 @@ func (f *Flow) fetchJob(j *job, tree *fetch.Tree) fetch.Job {
 	if j.from.Local != "" {
 		u = transfer.FileURL(j.from.Local)
 	}
+	source, native := f.source(j)
 	out := fetch.Job{
 		Moved:  &f.Counters.Moved,
 		Pace:   f.pace,
-		Source: f.source(j), Request: transfer.Whole(u), Tree: tree, Path: j.at.Path, Inflight: f.plan.inflight, Tag: f.state,
+		Source: source, Request: transfer.Whole(u), Tree: tree, Path: j.at.Path, Inflight: f.plan.inflight, Tag: f.state,
 		Size: j.a.Size(), Sum: j.a.Sum, Mode: f.mode(j.a), HardLink: f.cfg.Values.String("copy") == "link",
 		KeepSum: !f.cfg.Values.Bool("xattr_disable"),
+	}
+	if native {
+		out.Partials = f.partials
 	}
 	if !f.hooks.At(hook.OnData).Empty() || f.discards() && f.showsFiles() {
 		out.Named, out.HardLink = true, false

@@ -27,32 +27,41 @@ var (
 // copyBody writes a body, of so many bytes or below zero of an unknown number, to the staged
 // file. Method "" computes no sum.
 func (j *Job) copyBody(s *Staged, size int64, body io.Reader, method string) (int64, post.Fingerprint, error) {
-	h := post.NewHash(method)
-	c := &copier{job: j, to: s.f, from: body, hash: h}
+	c := &copier{job: j, to: s.f, from: body, hash: post.NewHash(method), marks: s.marks}
+	return c.copy(size, method)
+}
+
+// copy brings a file of so many bytes, below zero of an unknown number, to its end. It returns its size and sum.
+func (c *copier) copy(size int64, method string) (int64, post.Fingerprint, error) {
 	var err error
-	if size >= 0 && size < pipelined || h == nil && size < pipelined {
+	if size >= 0 && size < pipelined || c.hash == nil && size < pipelined {
 		buf := smallBuffers.Get().(*[smallBuffer]byte)
 		err = c.inline(buf[:])
 		smallBuffers.Put(buf)
 	} else {
 		err = c.pipeline()
 	}
-	if err != nil || h == nil {
+	if err != nil {
+		c.marks.end(c.n, c.hash)
 		return c.n, post.Fingerprint{}, err
 	}
-	return c.n, post.OfHash(method, h), nil
+	if c.hash == nil {
+		return c.n, post.Fingerprint{}, nil
+	}
+	return c.n, post.OfHash(method, c.hash), nil
 }
 
 // copier moves bytes from a source to a file and through a hash.
 type copier struct {
-	job  *Job
-	to   *os.File
-	from io.Reader
-	hash hash.Hash // or nil
-	n    int64     // bytes so far
+	job   *Job
+	to    *os.File
+	from  io.Reader
+	hash  hash.Hash // or nil
+	n     int64     // bytes of the file so far
+	marks *marks    // or nil
 }
 
-// fill reads until buf is full or the source ends, and writes what it read.
+// fill reads until buf is full or the source ends or fails, and writes what it read.
 // It stops at the first byte too many: a server may send for ever.
 func (c *copier) fill(buf []byte) (n int, end bool, err error) {
 	for n < len(buf) && err == nil {
@@ -66,31 +75,29 @@ func (c *copier) fill(buf []byte) (n int, end bool, err error) {
 			return 0, true, tooBig
 		}
 	}
-	if err != nil && err != io.EOF {
-		return 0, true, err
-	}
 	if n > 0 {
 		if _, werr := c.to.Write(buf[:n]); werr != nil {
 			return 0, true, c.job.Tree.failed("write", c.job.Path, werr)
 		}
 	}
 	c.n += int64(n)
-	return n, err == io.EOF, nil
+	if err == io.EOF {
+		return n, true, nil
+	}
+	return n, false, err
 }
 
 // inline does everything in this goroutine.
 func (c *copier) inline(buf []byte) error {
 	for {
 		n, end, err := c.fill(buf)
-		if err != nil {
-			return err
-		}
 		if c.hash != nil {
 			c.hash.Write(buf[:n])
 		}
-		if end {
-			return nil
+		if end || err != nil {
+			return err
 		}
+		c.marks.pass(c.n, c.hash)
 	}
 }
 
@@ -107,11 +114,13 @@ func (c *copier) pipeline() error {
 		defer largeBuffers.Put(buf)
 		free <- buf[:]
 	}
-	done := make(chan struct{})
+	done, n := make(chan struct{}), c.n
 	go func() {
 		defer close(done)
 		for b := range full {
 			c.hash.Write(b)
+			n += int64(len(b))
+			c.marks.pass(n, c.hash)
 			free <- b[:largeBuffer]
 		}
 	}()
@@ -125,12 +134,9 @@ func (c *copier) feed(full chan<- []byte, free <-chan []byte) error {
 	for {
 		buf := <-free
 		n, end, err := c.fill(buf)
-		if err != nil {
-			return err
-		}
 		full <- buf[:n]
-		if end {
-			return nil
+		if end || err != nil {
+			return err
 		}
 	}
 }

@@ -42,6 +42,8 @@ type Job struct {
 
 	KeepSum bool // the file keeps its checksum in its extended attributes
 
+	Partials *Partials // from which interrupted fetches go on; nil: each starts again
+
 	HardLink bool // a source on this host becomes a second name of the same file, when it can
 }
 
@@ -65,6 +67,9 @@ func Fetch(ctx context.Context, j Job) (*Staged, error) {
 }
 
 func (j *Job) fetch(ctx context.Context) (*Staged, error) {
+	if s, err := j.resume(ctx); s != nil || err != nil {
+		return s, err
+	}
 	body, err := j.Source.Get(ctx, j.Request)
 	if err != nil {
 		return nil, err
@@ -76,13 +81,17 @@ func (j *Job) fetch(ctx context.Context) (*Staged, error) {
 	if body.File != nil && j.isSource(body.File) {
 		return &Staged{tree: j.Tree, rel: j.Path, Same: true, Match: true, Size: body.Size, Validator: body.Validator}, nil
 	}
-	s, err := j.Tree.stage(j.Path, j.Inflight, j.Tag, j.createMode(), j.HardLink || j.Named)
+	keep := j.Partials.keeps(j, body)
+	s, err := j.Tree.stage(j.Path, j.Inflight, j.Tag, j.createMode(), j.HardLink || j.Named || keep)
 	if err != nil {
 		return nil, err
 	}
 	s.Validator = body.Validator
+	if keep {
+		s.marks = j.newMarks(s, body.Size, body.Validator, j.method())
+	}
 	if err := j.fill(ctx, s, body); err != nil {
-		s.Discard()
+		j.abandon(s, err)
 		return nil, err
 	}
 	return s, nil
@@ -100,11 +109,16 @@ func (j *Job) fill(ctx context.Context, s *Staged, body *transfer.Body) (err err
 	if err != nil {
 		return err
 	}
-	s.Match = (j.Size < 0 || s.Size == j.Size) && (!j.Sum.Verifiable() || s.Sum.Equal(j.Sum))
+	s.Match = j.matches(s)
 	if linked {
 		return nil // the attributes are the source's own
 	}
 	return j.finish(s)
+}
+
+// matches reports whether size and sum are those announced.
+func (j *Job) matches(s *Staged) bool {
+	return (j.Size < 0 || s.Size == j.Size) && (!j.Sum.Verifiable() || s.Sum.Equal(j.Sum))
 }
 
 // finish gives the staged file, whose bytes are complete, its attributes.

@@ -24,6 +24,8 @@ type Staged struct {
 	Size  int64            // bytes received
 	Sum   post.Fingerprint // computed; zero when none was needed
 	Match bool             // size and sum are what was announced
+	// Resumed is how many of the bytes an interrupted fetch had left.
+	Resumed int64
 	// Same says that source and destination are one and the same file:
 	// nothing was written, and installing it does nothing.
 	Same bool
@@ -38,6 +40,7 @@ type Staged struct {
 	named   bool     // the file has the temporary name; else it has none yet
 	f       *os.File // open until installed, and locked when it has a name
 	counted bool     // among the tree's pending
+	marks   *marks   // how far it is, for another try; or nil
 }
 
 // Path is the final path below the tree.
@@ -51,7 +54,7 @@ func (s *Staged) TempPath() string {
 	if !s.named {
 		return fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), s.f.Fd())
 	}
-	return path.Join(s.tree.dir, s.tempDir.rel, s.temp)
+	return path.Join(s.tree.dir, s.tempRel())
 }
 
 // Discard removes the temporary file.
@@ -65,6 +68,8 @@ func (s *Staged) Discard() {
 
 func (s *Staged) close() {
 	s.uncount()
+	s.marks.forget()
+	s.marks = nil
 	if s.f != nil {
 		s.f.Close()
 		s.f = nil
@@ -86,6 +91,26 @@ func (s *Staged) uncount() {
 // stage opens the temporary file of a destination, empty: without a name where nobody
 // asked for one, else named and locked.
 func (t *Tree) stage(rel string, i Inflight, tag string, mode fs.FileMode, named bool) (*Staged, error) {
+	s, err := t.site(rel, i, tag)
+	if err != nil {
+		return nil, err
+	}
+	if !named && i.form == "" {
+		s.f, err = t.unnamed(s.tempDir, mode)
+	}
+	if err == nil && s.f == nil {
+		s.named = true
+		s.f, err = create(s.tempDir, s.temp, mode)
+	}
+	if err != nil {
+		s.close()
+		return nil, t.failed("write", rel, err)
+	}
+	return s, nil
+}
+
+// site opens the directories a destination and its temporary file are in.
+func (t *Tree) site(rel string, i Inflight, tag string) (*Staged, error) {
 	dir, name, err := t.locate(rel, true)
 	if err != nil {
 		return nil, t.failed("write", rel, err)
@@ -93,27 +118,18 @@ func (t *Tree) stage(rel string, i Inflight, tag string, mode fs.FileMode, named
 	sub, temp := i.Name(name, tag)
 	s := &Staged{tree: t, rel: rel, dir: dir, name: name, tempDir: dir, temp: temp}
 	if sub != "" {
-		s.tempDir, _, err = t.locate(path.Join(dir.rel, sub, temp), true)
-	} else {
-		dir.refs.Add(1)
-	}
-	if err == nil && !named && i.form == "" {
-		s.f, err = t.unnamed(s.tempDir, mode)
-	}
-	if err == nil && s.f == nil {
-		s.named = true
-		s.f, err = create(s.tempDir, temp, mode)
-	}
-	if err != nil {
-		if s.tempDir == nil {
-			s.tempDir = dir
-			dir.refs.Add(1)
+		if s.tempDir, _, err = t.locate(path.Join(dir.rel, sub, temp), true); err != nil {
+			dir.release()
+			return nil, t.failed("write", rel, err)
 		}
-		s.close()
-		return nil, t.failed("write", rel, err)
+		return s, nil
 	}
+	dir.refs.Add(1)
 	return s, nil
 }
+
+// tempRel is the temporary name below the tree.
+func (s *Staged) tempRel() string { return path.Join(s.tempDir.rel, s.temp) }
 
 // create makes a new, locked file. What stands there from a killed process is
 // removed, but only while we hold its lock and it still has that name: it may

@@ -60,6 +60,15 @@ func (v Validator) Differs(now Validator) bool {
 	return !v.ModTime.IsZero() && !now.ModTime.IsZero() && !v.ModTime.Equal(now.ModTime)
 }
 
+// Proves reports whether now is certainly the same state as v: by a strong ETag, or where there is none, by the
+// time. A weak ETag vouches for no bytes.
+func (v Validator) Proves(now Validator) bool {
+	if v.ETag != "" || now.ETag != "" {
+		return v.ETag == now.ETag && !strings.HasPrefix(v.ETag, "W/")
+	}
+	return !v.ModTime.IsZero() && v.ModTime.Equal(now.ModTime)
+}
+
 // A Body is what a Getter answers. Reading it fails with an *Error; it ends
 // with io.EOF only when it was complete.
 type Body struct {
