@@ -86,7 +86,7 @@ func (j *Job) append(ctx context.Context, s *Staged, p *partial, body *transfer.
 	if err != nil {
 		return err
 	}
-	c := &copier{job: j, to: s.f, from: j.Pace.reader(ctx, body), hash: h, n: p.Done, marks: s.marks}
+	c := &copier{job: j, to: s.f, from: j.Pace.Reader(ctx, body), hash: h, n: p.Done, marks: s.marks}
 	s.Size, s.Sum, err = c.copy(p.Size, method)
 	return err
 }
