@@ -227,7 +227,7 @@ func TestWhatIsLeft(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			r := newResuming(t, &cutting{etag: `"one"`, data: noise(1), cuts: []int64{half}})
 			r.cut()
-			_, temp := Inflight{}.name("x", "test")
+			_, temp := Inflight{}.Name("x", "test")
 			words, err := filepath.Glob(filepath.Join(r.job.Partials.Dir, "*"))
 			if err != nil || len(words) != 1 {
 				t.Fatalf("left: %v, %v", words, err)
