@@ -128,20 +128,24 @@ func TestHookFetchesBelowBaseDir(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	get := h.dir + "/get"
-	if err := os.WriteFile(get, []byte("#!/bin/sh\nexec cp \"${1#file:}\" \"$2\"\n"), 0o755); err != nil {
+	if err := os.Symlink(filepath.Join(h.dir, "private"), filepath.Join(h.dir, "pub/out")); err != nil {
 		t.Fatal(err)
 	}
+	// while it is being fetched, the file becomes a link to another
+	get := h.script("get", "ln -sf ../private/f "+h.dir+"/pub/f\nexec cp \"${1#file://}\" \"$2\"")
 	f, _ := h.run(config.Subscribe, "-exchange", "xin", "-directory", h.dir+"/in", "-mirror", "on", "-base_dir", h.dir+"/pub", "-do_download", "file cmd:"+get+" ${url} ${file}")
 	var all []*post.Announcement
-	for _, dir := range []string{"private", "pub"} {
+	for _, dir := range []string{"private", "pub", "pub/out"} {
 		a := announced(post.LocalBase, "f", dir, 1)
 		a.Path = filepath.Join(h.dir, dir, "f")
 		all = append(all, a)
 	}
 	h.post("xin", all...)
-	h.until("both are over", func() bool { return f.Counters.GivenUp.Load()+f.Counters.Fetched.Load() == 2 })
-	if n := f.Counters.GivenUp.Load(); n != 1 {
+	h.until("both are over", func() bool { return f.Counters.GivenUp.Load()+f.Counters.Fetched.Load() == 3 })
+	if n := f.Counters.GivenUp.Load(); n != 2 {
 		t.Errorf("%d given up", n)
+	}
+	if c := h.content("in" + h.dir + "/pub/f"); c != "pub" {
+		t.Errorf("fetched is %q", c)
 	}
 }

@@ -3,10 +3,13 @@ package pump
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"srpump/pump/fetch"
 	"srpump/pump/hook"
@@ -51,10 +54,14 @@ func (s *hookSource) Get(ctx context.Context, r transfer.Request) (*transfer.Bod
 	if u, err := url.Parse(r.URL); err == nil && u.Host != "" && !s.f.allows(u.Hostname()) {
 		return fail(transfer.Refused, errors.New("host is not one of allow_hosts"))
 	}
-	if s.j.from.Local != "" { // base_dir bounds programs as it does us
-		if err := s.f.below(s.j.from.Local); err != nil {
-			return fail(transfer.Refused, err)
-		}
+	held, err := s.f.openBelow(s.j.from.Local)
+	if err != nil {
+		return fail(classOfOpen(err), err)
+	}
+	from := r.URL
+	if held != nil {
+		defer held.Close()
+		from = transfer.FileURL(fmt.Sprintf("/proc/%d/fd/%d", os.Getpid(), held.Fd()))
 	}
 	if err := os.MkdirAll(s.f.fetching(), 0o700); err != nil {
 		return fail(transfer.Temporary, err)
@@ -65,7 +72,7 @@ func (s *hookSource) Get(ctx context.Context, r transfer.Request) (*transfer.Bod
 	}
 	defer os.RemoveAll(dir)
 	file := filepath.Join(dir, "file")
-	e := &hook.Event{Announcement: s.j.a.Clone(), Local: file, URL: r.URL}
+	e := &hook.Event{Announcement: s.j.a.Clone(), Local: file, URL: from}
 	e.Root, e.Dir, e.File = s.j.at.split()
 	err = os.WriteFile(file, nil, 0o600)
 	if err == nil {
@@ -82,6 +89,49 @@ func (s *hookSource) Get(ctx context.Context, r transfer.Request) (*transfer.Bod
 		return fail(transfer.Temporary, err)
 	}
 	return body, nil
+}
+
+// openBelow opens a file of this host that a program is to read: base_dir bounds programs as it does us, and a link
+// that is made meanwhile leads nowhere else, for what the program is given is the open file. It is nil where there
+// is no file of this host, or no base_dir.
+func (f *Flow) openBelow(file string) (*os.File, error) {
+	base := f.cfg.Values.String("base_dir")
+	if file == "" || base == "" {
+		return nil, nil
+	}
+	rel, err := filepath.Rel(base, file)
+	if err != nil || !filepath.IsLocal(rel) {
+		return nil, errBelow
+	}
+	root, err := os.OpenRoot(base)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	held, err := root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := held.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(errIrregular, err, held.Close())
+	}
+	return held, nil
+}
+
+var errIrregular = errors.New("it is no regular file")
+
+// classOfOpen sorts what openBelow may fail with; a link that leads out of base_dir is no error of the system.
+func classOfOpen(err error) transfer.Class {
+	var errno syscall.Errno
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return transfer.NotFound
+	case errors.Is(err, fs.ErrPermission):
+		return transfer.Forbidden
+	case errors.As(err, &errno):
+		return transfer.Temporary
+	}
+	return transfer.Refused
 }
 
 // Close implements transfer.Getter.

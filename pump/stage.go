@@ -85,10 +85,18 @@ func (f *Flow) openStage() error {
 	}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	s.filter = hook.NewStage(hook.StageOptions{Program: program, Instances: v.Int("stage_instances"), Timeout: v.Duration("stage_timeout"), Idle: v.Duration("stage_idle"),
-		Attempts: v.Int("stage_attempts"), Output: s.output, Hungry: s.relieve})
+		Attempts: v.Int("stage_attempts"), Ending: endingOf(v), Output: s.output, Hungry: s.relieve})
 	f.stage = s
 	f.filters.Store(s.filter)
 	return nil
+}
+
+// endingOf is how long a filter may be silent whose input has ended; 0 is for ever.
+func endingOf(v config.Values) time.Duration {
+	if v.Duration("hook_timeout") == 0 {
+		return 0
+	}
+	return max(v.Duration("hook_timeout"), v.Duration("stage_timeout"))
 }
 
 // close ends the filter, and hands what it made to the Installer. What then is not confirmed in time comes again.
@@ -146,21 +154,22 @@ var (
 )
 
 // answered ends a job the filter has answered for; all outputs are confirmed by now (step 3 of the order of
-// durability).
+// durability). This may be a confirm, which neither waits for a disk nor for room for another: what does is left to
+// the crew, whose writes share their syncs.
 func (s *stage) answered(ctx context.Context, j *job, v hook.Verdict) {
 	f := s.f
 	switch {
 	case v.Err != nil:
-		f.failed(ctx, j, fmt.Errorf("%w: %w", errStageMade, v.Err))
+		f.crew.start(func() { f.failed(ctx, j, fmt.Errorf("%w: %w", errStageMade, v.Err)) })
 	case v.Answer == hook.StageRetry:
-		f.failed(ctx, j, fmt.Errorf("%w: %s", errStageRetry, v.Why))
+		f.crew.start(func() { f.failed(ctx, j, fmt.Errorf("%w: %s", errStageRetry, v.Why)) })
 	case v.Answer == hook.StageFault:
-		f.giveUp(j, fmt.Errorf("%w: %s", errStageFault, v.Why))
+		f.crew.start(func() { f.giveUp(j, fmt.Errorf("%w: %s", errStageFault, v.Why)) })
 	case v.Answer == hook.StageDrop:
 		f.Counters.Dropped.Add(1)
 		f.host.Log.Info("dropped by the stage", "path", s.named(j), "why", v.Why)
 		f.end(j, done)
-	case s.keep && f.announce != nil: // aside: this may be a confirm, which must not wait for room for another
+	case s.keep && f.announce != nil:
 		f.crew.start(func() { f.send(ctx, j, s.kept(j)) })
 	default:
 		f.report(j, codeDone, "Published")

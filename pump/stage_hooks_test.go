@@ -1,12 +1,15 @@
 package pump
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"srpump/post"
+	"srpump/pump/hook"
 )
 
 // The filter sees what on_message left, and on_post what the filter made: it may change the headers.
@@ -49,6 +52,33 @@ func TestStageOnPost(t *testing.T) {
 	}
 	if !strings.Contains(h.log.String(), "out/b.0") {
 		t.Error("nothing is said of what was refused")
+	}
+}
+
+// A hook that wants an output later has its input wait on disk; nothing failed, and no try is counted.
+func TestStageOnPostLater(t *testing.T) {
+	h := newHouse(t)
+	f, _ := h.staged(2, 8) // it answers when it has two
+	h.announceFiles(map[string]string{"a": "content"})
+	h.until("it is in its hands", func() bool { return f.Count()["stage_held"] == 1 })
+	for _, j := range f.jobs.delivered() {
+		f.stage.answered(f.life, j, hook.Verdict{Err: fmt.Errorf("cannot run on_post: %w", &hook.LaterError{Wait: time.Hour})})
+	}
+	h.until("it waits", func() bool { n, _ := f.jobs.len(); return n == 0 && f.retries.Len() == 1 })
+	if n := f.Count(); n["retried"] != 0 || n["given_up"] != 0 || f.retries.NextDue().Before(time.Now().Add(59*time.Minute)) {
+		t.Errorf("%v", n)
+	}
+}
+
+// Outputs are announced no faster than post_rate_limit lets them.
+func TestStageOnPostSlow(t *testing.T) {
+	h := newHouse(t)
+	got := h.capture("xmade")
+	f, _ := h.staged(1, 8, "-on_post", "post_rate_limit", "-config", h.conf("post_rate_limit 20"))
+	h.announceFiles(map[string]string{"a": "many 6"})
+	h.atRest(f, 1, got)
+	if n := f.Count(); n["made"] != 6 || n["retried"] != 0 {
+		t.Errorf("%v", n)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/user"
@@ -245,6 +246,41 @@ func TestScan(t *testing.T) {
 		if len(kept) != 2 || b.read(kept[0]) != "an EICAR" || b.read(kept[1]) != "a/f\n" {
 			t.Errorf("kept are %q", kept)
 		}
+	}
+}
+
+// Of what is infected the latest hundred are kept, with their names.
+func TestScanKeepsTheLatest(t *testing.T) {
+	b := newBed(t)
+	s, err := b.hooks("on_data part_clamav_scan", "part_clamav_scan_command sh -c 'exit 1'")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	infected := filepath.Join(b.dir, "state/infected")
+	for i := range 105 {
+		e := event(fmt.Sprint("f", i))
+		b.place(e, fmt.Sprint("text ", i))
+		if ok, err := s.At(hook.OnData).Run(context.Background(), e); ok || err != nil {
+			t.Fatal(ok, err)
+		}
+		made, _ := filepath.Glob(filepath.Join(infected, "file-*"))
+		for _, path := range made { // as if each were a minute older than the next
+			if text, name := b.read(path), strings.HasSuffix(path, ".name"); !name && text == fmt.Sprint("text ", i) {
+				at := time.Now().Add(time.Duration(i-200) * time.Minute)
+				if err := os.Chtimes(path, at, at); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	kept, _ := filepath.Glob(filepath.Join(infected, "*"))
+	all := ""
+	for _, path := range kept {
+		all += b.read(path) + ";"
+	}
+	if len(kept) != 200 || strings.Contains(all, "text 4;") || !strings.Contains(all, "text 5;") || !strings.Contains(all, "f104\n") {
+		t.Errorf("%d files are kept: %s", len(kept), all)
 	}
 }
 

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // A scan has fetched files looked at before they have their names. What is infected is copied to the
@@ -17,7 +20,12 @@ type scan struct {
 	*command
 	env  Env
 	kept string // directory of what is infected
+
+	mu sync.Mutex // held while something is added to it
 }
+
+// mostInfected is how many infected files are kept, the latest ones.
+const mostInfected = 100
 
 func newScan(env Env) (Hook, error) {
 	const option = "part_clamav_scan_command"
@@ -35,7 +43,7 @@ func newScan(env Env) (Hook, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &scan{h.(*command), env, filepath.Join(env.State, "infected")}, nil
+	return &scan{command: h.(*command), env: env, kept: filepath.Join(env.State, "infected")}, nil
 }
 
 // Run has one file looked at.
@@ -54,6 +62,11 @@ func (s *scan) Run(ctx context.Context, e *Event) (bool, error) {
 
 // keep copies a file, and the path it was announced by, where nobody runs it.
 func (s *scan) keep(e *Event) (path string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.makeRoom(); err != nil {
+		return "", err
+	}
 	if err := os.MkdirAll(s.kept, 0o700); err != nil {
 		return "", err
 	}
@@ -78,4 +91,30 @@ func (s *scan) keep(e *Event) (path string, err error) {
 		return "", errors.Join(err, os.Remove(to.Name()))
 	}
 	return to.Name(), nil
+}
+
+// makeRoom removes the oldest of what is kept, so that there is room for one more.
+func (s *scan) makeRoom() error {
+	entries, err := os.ReadDir(s.kept)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	var files []fs.FileInfo
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && !strings.HasSuffix(e.Name(), ".name") {
+			files = append(files, info)
+		}
+	}
+	slices.SortFunc(files, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	for len(files) >= mostInfected {
+		path := filepath.Join(s.kept, files[0].Name())
+		if err := errors.Join(os.Remove(path), ignoreMissing(os.Remove(path+".name"))); err != nil {
+			return err
+		}
+		files = files[1:]
+	}
+	return nil
 }

@@ -141,10 +141,27 @@ func (t *totals) save() error {
 		err = os.MkdirAll(filepath.Dir(t.file), 0o700)
 	}
 	if err == nil {
-		err = os.WriteFile(t.file+".new", append(data, '\n'), 0o600)
-	}
-	if err == nil {
-		err = os.Rename(t.file+".new", t.file)
+		err = replace(t.file, append(data, '\n'))
 	}
 	return err
+}
+
+// replace has a file hold data, or after a power cut what it held before.
+func replace(path string, data []byte) error {
+	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
 }

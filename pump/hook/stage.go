@@ -29,6 +29,7 @@ type StageOptions struct {
 	Instances int           // filters at work at once; at least one
 	Timeout   time.Duration // an input may be in a filter's hands; 0 is for ever
 	Idle      time.Duration // without a new input, before a filter is to answer for what it holds; 0 is for ever
+	Ending    time.Duration // a filter may be silent that holds inputs when its own input has ended; 0 is for ever
 	Attempts  int           // deaths in a row of those who hold an input before it is a fault; at least one
 	// Output begins to announce what a filter made, and sees to it that Done is called once. It may wait,
 	// and the filter's next answer with it.

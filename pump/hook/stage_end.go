@@ -2,13 +2,39 @@ package hook
 
 import (
 	"errors"
+	"fmt"
 	"time"
 )
 
 // finish ends the filter's input: it is to answer for what it holds, and to end.
 func (f *filter) finish() {
-	f.finishing = true
+	if f.finishing {
+		return
+	}
+	f.finishing, f.heard = true, time.Now()
 	f.child.finish()
+	f.listen(f.child)
+}
+
+var errDeaf = errors.New("its input has ended, and it does not answer for what it holds")
+
+// listen ends a filter that does not look at the end of its input. The lock is held.
+func (f *filter) listen(child *Child) {
+	most := f.stage.o.Ending
+	if most <= 0 {
+		return
+	}
+	time.AfterFunc(most-time.Since(f.heard), func() {
+		f.stage.mu.Lock()
+		defer f.stage.mu.Unlock()
+		switch {
+		case f.child != child: // it has ended
+		case time.Since(f.heard) < most:
+			f.listen(child)
+		default:
+			child.Kill(fmt.Errorf("%w: %s", errDeaf, most))
+		}
+	})
 }
 
 var errLingers = errors.New("it has answered for all, and does not end")

@@ -14,11 +14,12 @@ const mostUnclaimed = 10_000
 type filter struct {
 	stage *Stage
 
-	child     *Child // nil when it is not running
-	window    int    // inputs it takes
-	greeted   bool   // it has said something
-	useful    bool   // it answered for an input
-	finishing bool   // its input has ended
+	child     *Child    // nil when it is not running
+	window    int       // inputs it takes
+	greeted   bool      // it has said something
+	useful    bool      // it answered for an input
+	finishing bool      // its input has ended
+	heard     time.Time // it last said something, or its input ended
 	held      map[int64]*StageInput
 	unclaimed []*StageOutput // said for no input, since its last ok, and not yet announced
 	failed    error          // of an output like these
@@ -83,7 +84,8 @@ func (f *filter) take(in *StageInput) bool {
 	if err != nil { // there is no text JSON cannot hold once it has made it UTF-8
 		line = fmt.Appendf(nil, "{\"id\":%d}\n", in.id)
 	}
-	in.given, in.late, in.failed = time.Now(), false, nil
+	in.given, in.late, in.failed, in.owed = time.Now(), false, nil, 0
+	in.life++
 	f.held[in.id] = in
 	f.child.Send(line)
 	if alone {
@@ -103,7 +105,7 @@ func (f *filter) said(line []byte) error {
 	s := f.stage
 	s.mu.Lock()
 	first := !f.greeted
-	f.greeted = true
+	f.greeted, f.heard = true, time.Now()
 	if l.makes() {
 		o, err := f.made(&l)
 		s.mu.Unlock()
@@ -143,10 +145,12 @@ func (f *filter) made(l *stageLine) (*StageOutput, error) {
 		return nil, err
 	}
 	o.filter = f
-	if o.inputs, err = f.find(l.For); err != nil {
+	inputs, err := f.find(l.For)
+	if err != nil {
 		return nil, err
 	}
-	for _, in := range o.inputs {
+	o.inputs = stakes(inputs)
+	for _, in := range inputs {
 		in.owed++
 		o.Again = o.Again || in.Again || in.deaths > 0
 	}
@@ -205,7 +209,7 @@ func (f *filter) claim(inputs []*StageInput) {
 		}
 	}
 	for _, o := range f.unclaimed {
-		o.inputs = slices.Clone(inputs)
+		o.inputs = stakes(inputs)
 	}
 	f.unclaimed, f.failed = nil, nil
 }

@@ -20,6 +20,7 @@ type StageInput struct {
 	id       int64
 	line     []byte // as it is given
 	given    time.Time
+	life     int  // how often it was given: outputs of one life are nothing to the next
 	late     bool // it was in a filter's hands for too long
 	deaths   int  // in a row
 	answered bool
@@ -67,26 +68,42 @@ type StageOutput struct {
 	Again   bool // an input it is said for may have been given before
 
 	filter *filter
-	inputs []*StageInput // that answer for it
-	done   bool
+	inputs []stake // that answer for it
 }
 
-// Done tells that the output is announced, or why it cannot be.
+// A stake is an input that answers for an output, in the life in which that was said.
+type stake struct {
+	*StageInput
+	life int
+}
+
+func stakes(inputs []*StageInput) []stake {
+	out := make([]stake, len(inputs))
+	for i, in := range inputs {
+		out[i] = stake{in, in.life}
+	}
+	return out
+}
+
+// Done tells that the output is announced, or why it cannot be. An input that was given again since, as the filter
+// died, does not answer for it any more.
 func (o *StageOutput) Done(err error) {
 	s := o.filter.stage
 	var ended []*StageInput
 	s.mu.Lock()
-	o.done = true
 	if len(o.inputs) == 0 {
 		o.filter.settle(o, err)
 	}
 	for _, in := range o.inputs {
+		if in.life != in.StageInput.life {
+			continue
+		}
 		in.owed--
 		if in.failed == nil {
 			in.failed = err
 		}
 		if _, over := in.over(); over {
-			ended = append(ended, in)
+			ended = append(ended, in.StageInput)
 		}
 	}
 	s.mu.Unlock()

@@ -30,7 +30,17 @@ type DeadLetter struct {
 	path string
 	max  int64
 
-	mu sync.Mutex
+	mu sync.Mutex // held while writing
+
+	joining sync.Mutex // taken last
+	next    *deadBatch
+}
+
+// A deadBatch is what is written next: lines that callers join while one of them writes share a write and a sync.
+type deadBatch struct {
+	lines []byte
+	done  bool
+	err   error
 }
 
 // OpenDeadLetter names the file; it is made by the first Write.
@@ -73,17 +83,39 @@ func (d *DeadLetter) write(m post.Message, why string, tries int, now time.Time)
 	if err != nil {
 		return err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if err := d.append(append(line, '\n')); err != nil {
-		return fmt.Errorf("cannot write %q: %w", d.path, err)
-	}
-	return nil
+	return d.wait(d.join(line))
 }
 
-// append writes a line in full, synced, or nothing of it.
-func (d *DeadLetter) append(line []byte) error {
-	if err := d.rotate(int64(len(line))); err != nil {
+func (d *DeadLetter) join(line []byte) *deadBatch {
+	d.joining.Lock()
+	defer d.joining.Unlock()
+	if d.next == nil {
+		d.next = &deadBatch{}
+	}
+	d.next.lines = append(append(d.next.lines, line...), '\n')
+	return d.next
+}
+
+// wait returns when b is on the disk, or could not be put there.
+func (d *DeadLetter) wait(b *deadBatch) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if b.done {
+		return b.err
+	}
+	d.joining.Lock()
+	d.next = nil
+	d.joining.Unlock()
+	if err := d.append(b.lines); err != nil {
+		b.err = fmt.Errorf("cannot write %q: %w", d.path, err)
+	}
+	b.lines, b.done = nil, true
+	return b.err
+}
+
+// append writes whole lines, synced, or nothing of them.
+func (d *DeadLetter) append(lines []byte) error {
+	if err := d.rotate(int64(len(lines))); err != nil {
 		return err
 	}
 	f, err := os.OpenFile(d.path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
@@ -96,9 +128,9 @@ func (d *DeadLetter) append(line []byte) error {
 		return err
 	}
 	if torn(f, fi.Size()) { // by a kill: keep what is there apart
-		line = append([]byte{'\n'}, line...)
+		lines = append([]byte{'\n'}, lines...)
 	}
-	if _, err := f.Write(line); err != nil {
+	if _, err := f.Write(lines); err != nil {
 		return errors.Join(err, f.Truncate(fi.Size()))
 	}
 	if err := f.Sync(); err != nil {

@@ -3,10 +3,12 @@ package retry
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -34,5 +36,32 @@ func TestEndlessBody(t *testing.T) {
 	kept, err := os.ReadFile(file)
 	if err != nil || len(kept) > deadBodyMax+1<<10 || !strings.Contains(string(kept[:1<<10]), "(of 104857") {
 		t.Errorf("%d bytes kept: %.300s %v", len(kept), kept, err)
+	}
+}
+
+// Dead letters that are written at once are all there, each once, a line each.
+func TestDeadLettersAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	d := OpenDeadLetter(filepath.Join(dir, deadLetterFile))
+	var writing sync.WaitGroup
+	for i := range 200 {
+		writing.Go(func() {
+			if err := d.Write("v02.post.a", nil, fmt.Appendf(nil, "20261121000000 http://h/ f%03d\n", i), "why", time.Now()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	writing.Wait()
+	list, err := List(dir)
+	paths := make(map[string]bool)
+	for _, l := range list {
+		paths[l.Path] = true
+	}
+	if err != nil || len(list) != 200 || len(paths) != 200 {
+		t.Errorf("%d letters of %d paths, %v", len(list), len(paths), err)
+	}
+	d = OpenDeadLetter(filepath.Join(dir, "none", deadLetterFile))
+	if err := d.Write("v02.post.a", nil, nil, "why", time.Now()); err == nil {
+		t.Error("written to no directory")
 	}
 }
