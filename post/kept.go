@@ -22,8 +22,8 @@ const maxAttr = MaxHeader
 // in steps of up to 10 ms.
 const settledAge = 10 * time.Millisecond
 
-// KeptSum is the fingerprint by method of all bytes of f which its extended attributes hold, when they are
-// of its contents as of info. The kept time must be that of the contents, to the microsecond of living peers.
+// KeptSum is the fingerprint by method of all bytes of f which its extended attributes hold, a checksum or what an
+// application gave, when they are of its contents as of info. The kept time must be that of the contents, to the microsecond of living peers.
 // One that is later will do where nothing at all happened to the file since: else what was
 // written by a copy that sets an old time back would go by the sum of what it replaced.
 func KeptSum(f *os.File, info fs.FileInfo, method string) (Fingerprint, bool) {
@@ -32,7 +32,7 @@ func KeptSum(f *os.File, info fs.FileInfo, method string) (Fingerprint, bool) {
 		return Fingerprint{}, false
 	}
 	sum, err := ParseSum(text)
-	if err != nil || sum.Method != method || !isDigest(sum) {
+	if err != nil || sum.Method != method || !keepable(sum) {
 		return Fingerprint{}, false
 	}
 	stamp, _ := getAttr(f, attrMtime)
@@ -46,8 +46,12 @@ func KeptSum(f *os.File, info fs.FileInfo, method string) (Fingerprint, bool) {
 	return sum, same || later
 }
 
-// isDigest reports whether the value is a checksum by the method, as we write it.
-func isDigest(f Fingerprint) bool {
+// keepable reports whether it says what the bytes are: a checksum by the method, as we write it, or a value that
+// an application gave.
+func keepable(f Fingerprint) bool {
+	if f.Method == SumGiven {
+		return f.Value != ""
+	}
 	h := NewHash(f.Method)
 	if h == nil || len(f.Value) != 2*h.Size() || f.Value != strings.ToLower(f.Value) {
 		return false
@@ -61,7 +65,7 @@ func isDigest(f Fingerprint) bool {
 // the same modification time, nor where the file system refuses (it has no attributes, or no room): then the
 // sum is computed again the next time.
 func KeepSum(f *os.File, info fs.FileInfo, sum Fingerprint, began time.Time) bool {
-	if !isDigest(sum) || began.Sub(info.ModTime()) < settledAge {
+	if !keepable(sum) || began.Sub(info.ModTime()) < settledAge {
 		return false
 	}
 	// In this order a sum never stands beside the time of other contents, wherever we are killed.
@@ -70,7 +74,7 @@ func KeepSum(f *os.File, info fs.FileInfo, sum Fingerprint, began time.Time) boo
 
 // KeepNewSum is KeepSum for a file nobody else has a name of yet.
 func KeepNewSum(f *os.File, sum Fingerprint) {
-	if !isDigest(sum) {
+	if !keepable(sum) {
 		return
 	}
 	if info, err := f.Stat(); err == nil && setAttr(f, attrSum, sum.String()) {

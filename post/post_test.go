@@ -223,6 +223,12 @@ func TestExactPath(t *testing.T) {
 	if a.Path != "a.txt" {
 		t.Errorf("forged path %q", a.Path)
 	}
+	for exact, path := range map[string]string{"YeE=": "a\xe1", "Li4vLi4vZXRjL3Bhc3N3ZA==": "a\ufffd", "YuE=": "a\ufffd", "YQDh": "a\ufffd", "no base64": "a\ufffd", "Ye+/vQ==": "a\ufffd"} {
+		a, err := DecodeV03("v03", []byte(`{"pubTime":"20200102T030405","baseUrl":"http://h/","relPath":"a\ufffd","exact_path":"`+exact+`"}`))
+		if err != nil || a.Path != path || a.Header(HeaderExactPath) != "" {
+			t.Errorf("v03, %s: %+v %v", exact, a, err)
+		}
+	}
 	if _, err := EncodeV02(&Announcement{Base: "http://h/", Path: strings.Repeat("\xe9", 250)}); !errors.Is(err, ErrTooLong) {
 		t.Errorf("uncarriable name: %v", err)
 	}

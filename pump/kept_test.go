@@ -133,3 +133,36 @@ func TestWatchKeepsSumsQuietly(t *testing.T) {
 		})
 	}
 }
+
+// A file that keeps the sum announced, checksum or given by an application, is neither fetched nor read again.
+func TestKeptSumIsUnchanged(t *testing.T) {
+	for _, sum := range []string{"d,00000000000000000000000000000000", "a,65537"} {
+		t.Run(sum, func(t *testing.T) {
+			h := newHouse(t)
+			path := h.aged("dst/a", "aaa")
+			web := h.web(map[string]string{"/a": "new"})
+			f, stop := h.run(config.Subscribe, "-exchange", "xin", "-directory", h.dir+"/dst", "-preserve_mode", "off", "-preserve_time", "off")
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for name, value := range map[string]string{"user.sr_sum": sum, "user.sr_mtime": post.FormatTime(info.ModTime())} {
+				if err := unix.Setxattr(path, name, []byte(value), 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			a := announced(web.URL+"/", "a", "aaa", 1700000000)
+			if a.Sum, err = post.ParseSum(sum); err != nil {
+				t.Fatal(err)
+			}
+			h.post("xin", a)
+			h.until("unchanged", func() bool { return f.Counters.Unchanged.Load() == 1 })
+			if b := a.Clone(); sum[0] == 'a' { // another value is another file, whose value is kept
+				b.Sum.Value, b.Time = "65538", post.At(b.Time.Time().Add(time.Second))
+				h.post("xin", b)
+				h.until("fetched", func() bool { return attr(path, "user.sr_sum") == "a,65538" })
+			}
+			stop()
+		})
+	}
+}

@@ -94,7 +94,7 @@ func (f *Flow) fromOld(ctx context.Context, j *job, tree *fetch.Tree) bool {
 	if err != nil {
 		return false
 	}
-	if same, err := fetch.Same(ctx, old, j.other.Path, j.a); err != nil || !same {
+	if same, err := fetch.Same(ctx, old, j.other.Path, j.a, f.keepsSums()); err != nil || !same {
 		return false
 	}
 	j.sum, j.block = j.a.Sum, j.a.Block

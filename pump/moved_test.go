@@ -108,6 +108,12 @@ func TestMoves(t *testing.T) {
 		{"a directory last", map[string]string{"d/x": "1"}, func(u string) []*post.Announcement {
 			return []*post.Announcement{gone(u, "d/x", "f/x", now), was(u, "f/x", "d/x", "1", now), gone(u, "d", "f", now)}
 		}, "f/ f/x=1", 0},
+		{"the first of two moves was missed", map[string]string{"a": "one"}, func(u string) []*post.Announcement {
+			return []*post.Announcement{gone(u, "b", "c", now), was(u, "c", "b", "one", now)}
+		}, "a=one c=one", 1},
+		{"what joins two moves was missed", map[string]string{"a": "one"}, func(u string) []*post.Announcement {
+			return []*post.Announcement{gone(u, "a", "b", now), was(u, "c", "b", "one", now+1)}
+		}, "b=one c=one", 0},
 		{"into itself", map[string]string{"a": "one", "d/x": "1"}, func(u string) []*post.Announcement {
 			return []*post.Announcement{was(u, "a", "a", "one", now), gone(u, "d", "d/e", now)}
 		}, "a=one d/ d/x=1", 0},
@@ -120,7 +126,7 @@ func TestMoves(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			h := newHouse(t)
-			web, requests := h.counted(map[string]string{"/b": "one", "/sub/b": "one"})
+			web, requests := h.counted(map[string]string{"/b": "one", "/c": "one", "/sub/b": "one"})
 			for name, content := range c.have {
 				h.write("out/"+name, content)
 			}

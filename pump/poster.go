@@ -44,7 +44,7 @@ type Poster struct {
 
 // NewPoster reads what a poster needs from its configuration.
 func NewPoster(c *config.Config, h *Host) (*Poster, error) {
-	p := &Poster{cfg: c, host: h, sum: c.Values.String("sum"), events: newEvents(c)}
+	p := &Poster{cfg: c, host: h, sum: sumOption(c), events: newEvents(c)}
 	var errs [8]error // all that is wrong is said at once
 	if p.target, errs[0] = h.endpoint(c, "post_broker", true); errs[0] == nil {
 		p.route, errs[1] = newRoute(c, p.target, p.target)
@@ -54,7 +54,7 @@ func NewPoster(c *config.Config, h *Host) (*Poster, error) {
 		p.maker, errs[2] = newMaker(c, p.target, h)
 	}
 	p.inline = newInliner(c, p.maker.Prefix, h.Log)
-	errs[3] = about("sum", checkSum(p.sum))
+	errs[3] = about("sum", checkPosterSum(p.sum))
 	p.rules, errs[4] = NewRules(c.Rules, c.Final, c.AcceptsUnmatched())
 	p.since, errs[5] = parseSince(c.Values.String("since"), h.Now())
 	errs[5] = about("since", errs[5])
@@ -66,6 +66,15 @@ func NewPoster(c *config.Config, h *Host) (*Poster, error) {
 	return p, nil
 }
 
+// sumOption is the option sum of a poster, or what stands in its place as a header, as v02 had it for sums of
+// an application.
+func sumOption(c *config.Config) string {
+	if add, _, err := headerOption(c); err == nil && add[post.HeaderSum] != "" {
+		return add[post.HeaderSum]
+	}
+	return c.Values.String("sum")
+}
+
 // checkSum refuses a sum nobody could compute.
 func checkSum(s string) error {
 	switch s {
@@ -73,6 +82,21 @@ func checkSum(s string) error {
 		return nil
 	}
 	return fmt.Errorf("cannot use sum %q: it is none of d, s, n, 0, z,d and z,s", s)
+}
+
+// checkPosterSum also lets pass a sum that an application gives.
+func checkPosterSum(s string) error {
+	f, err := post.ParseSum(s)
+	if f.Method != post.SumGiven {
+		return checkSum(s)
+	}
+	if err == nil && f.Value == "" {
+		err = errors.New("it needs a value, as a,65537")
+	}
+	if err != nil {
+		return fmt.Errorf("cannot use sum %q: %w", s, err)
+	}
+	return nil
 }
 
 // start connects and opens the cache; stop undoes it.

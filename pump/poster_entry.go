@@ -242,7 +242,7 @@ func nominal(sum, path string) post.Fingerprint {
 	switch method, value, _ := strings.Cut(sum, ","); method {
 	case post.SumName:
 		return post.OfName(filepath.Base(path))
-	case post.SumLater:
+	case post.SumLater, post.SumGiven:
 		return post.Fingerprint{Method: method, Value: value}
 	}
 	return post.NoSum()

@@ -163,3 +163,25 @@ func TestRealpathFilter(t *testing.T) {
 		t.Errorf("announced %q, and rejected %d", path, p.Counters.Rejected.Load())
 	}
 }
+
+// A sum that an application gives is announced as it is, by the option sum or, the v02 way, as a header. One
+// without a value is refused, and a header cannot lie about bytes.
+func TestSumGiven(t *testing.T) {
+	h := newHouse(t)
+	h.write("base/x", "xxx")
+	got := h.capture("xout")
+	for i, args := range [][]string{{"-sum", "a,65537"}, {"-header", "sum=a,65537"}} {
+		if err := h.poster(config.Post, args...).Post(t.Context(), []string{"x"}); err != nil {
+			t.Fatal(err)
+		}
+		h.until("announced", func() bool { return len(got()) > i })
+		if a := got()[i]; a.Sum.String() != "a,65537" || a.Size() != 3 {
+			t.Errorf("%v: %+v", args, a)
+		}
+	}
+	for _, args := range [][]string{{"-sum", "a"}, {"-sum", "a,"}, {"-sum", "a,x y"}, {"-header", "sum=d,00"}, {"-sum", "x,1"}} {
+		if p, err := NewPoster(h.config(config.Post, append(args, "-post_broker", "sqlite://"+h.db, "-post_base_url", "http://h/")...), h.host()); err == nil || !strings.Contains(err.Error(), "cannot use sum") {
+			t.Errorf("%v: %v %v", args, p, err)
+		}
+	}
+}

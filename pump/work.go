@@ -75,7 +75,7 @@ func (f *Flow) fetch(ctx context.Context, j *job, tree *fetch.Tree) {
 		return
 	}
 	if !f.cfg.Values.Bool("overwrite") || j.again && f.stage.takes(j) {
-		if same, err := fetch.Same(ctx, tree, j.at.Path, j.a); err == nil && same {
+		if same, err := fetch.Same(ctx, tree, j.at.Path, j.a, f.keepsSums()); err == nil && same {
 			f.alike(ctx, j, tree)
 			return
 		}
@@ -205,7 +205,7 @@ func (f *Flow) fetchJob(j *job, tree *fetch.Tree) fetch.Job {
 		Pace:   f.pace,
 		Source: source, Request: transfer.Whole(u), Tree: tree, Path: j.at.Path, Inflight: f.plan.inflight, Tag: f.state,
 		Size: j.a.Size(), Sum: j.a.Sum, Mode: f.mode(j.a), HardLink: f.cfg.Values.String("copy") == "link",
-		KeepSum: !f.cfg.Values.Bool("xattr_disable"),
+		KeepSum: f.keepsSums(),
 	}
 	if native {
 		out.Partials = f.partials
@@ -226,6 +226,9 @@ func (f *Flow) fetchJob(j *job, tree *fetch.Tree) fetch.Job {
 }
 
 // mode is the announced permissions, else those of the option chmod; 0 leaves it to the umask.
+// keepsSums reports whether files keep their sums in their extended attributes.
+func (f *Flow) keepsSums() bool { return !f.cfg.Values.Bool("xattr_disable") }
+
 func (f *Flow) mode(a *post.Announcement) fs.FileMode {
 	if f.cfg.Values.Bool("preserve_mode") {
 		if m, err := strconv.ParseUint(a.Header(post.HeaderMode), 8, 32); err == nil && m&0o777 != 0 {

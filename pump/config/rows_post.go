@@ -84,7 +84,7 @@ func postRows() []Option {
 		{Name: "sum", Kind: KindString, Arg: "method", Default: "d",
 			Per:     []Override{{Poll, "z,d"}},
 			Section: SectionPost, For: posters | Subscribe | Sarra,
-			Help: "checksum: d MD5, s SHA-512, n of the name, 0 none, z,d left to the first who fetches"},
+			Help: "checksum: d MD5, s SHA-512, n of the name, 0 none, z,d left to the first who fetches, a,VALUE given"},
 		{Name: "to", Kind: KindList, Arg: "cluster,...", Sep: ",",
 			Section: SectionPost, For: pumps,
 			Help: "clusters the announcement is meant for; the host of post_broker by default"},

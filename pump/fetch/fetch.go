@@ -126,7 +126,11 @@ func (j *Job) finish(s *Staged) error {
 	if err := s.apply(j.attributes()); err != nil || !j.KeepSum {
 		return err
 	}
-	post.KeepNewSum(s.f, s.Sum)
+	sum := s.Sum
+	if j.Sum.Method == post.SumGiven && s.Match {
+		sum = j.Sum
+	}
+	post.KeepNewSum(s.f, sum)
 	return nil
 }
 

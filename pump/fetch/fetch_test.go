@@ -326,14 +326,67 @@ func TestSame(t *testing.T) {
 		}
 		a := &post.Announcement{Sum: sum, Block: partition.WholeFile(c.size)}
 		a.SetHeader(post.HeaderMtime, c.mtime)
-		if same, err := Same(t.Context(), tree, c.rel, a); err != nil || same != c.same {
+		if same, err := Same(t.Context(), tree, c.rel, a, false); err != nil || same != c.same {
 			t.Errorf("%+v: %v, %v", c, same, err)
 		}
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	a := &post.Announcement{Sum: md5Of(data), Block: partition.WholeFile(12)}
-	if same, err := Same(ended, tree, "x", a); same || !errors.Is(err, context.Canceled) {
+	if same, err := Same(ended, tree, "x", a, true); same || !errors.Is(err, context.Canceled) {
 		t.Errorf("after the end: %v, %v", same, err)
+	}
+}
+
+// A file that keeps its sum is not read again: a sum that lies is taken at its word, until the file is
+// written to, or nobody may take it.
+func TestSameTakesKeptSum(t *testing.T) {
+	tree := openTree(t, TreeOptions{})
+	data, other := []byte("here already"), []byte("not so here ")
+	p := filepath.Join(tree.Dir(), "x")
+	write := func(content []byte) {
+		t.Helper()
+		if err := os.WriteFile(p, content, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(data)
+	f, err := os.Open(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	same := func(sum post.Fingerprint, kept bool) bool {
+		t.Helper()
+		a := &post.Announcement{Sum: sum, Block: partition.WholeFile(int64(len(data)))}
+		is, err := Same(t.Context(), tree, "x", a, kept)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return is
+	}
+	post.KeepNewSum(f, md5Of(other))
+	if unix.Fsetxattr(int(f.Fd()), "user.probe", nil, 0) != nil {
+		t.Skip("no extended attributes here")
+	}
+	if !same(md5Of(other), true) || same(md5Of(data), true) || !same(md5Of(data), false) {
+		t.Error("the kept sum was not taken, or taken where it must not be")
+	}
+	given := post.Fingerprint{Method: post.SumGiven, Value: "65537"}
+	if same(given, true) {
+		t.Error("what nobody gave is here")
+	}
+	post.KeepNewSum(f, given)
+	if !same(given, true) || same(given, false) || same(post.Fingerprint{Method: post.SumGiven, Value: "1"}, true) {
+		t.Error("a given sum is not taken as it is kept")
+	}
+	post.KeepNewSum(f, md5Of(other))
+	write(data)
+	then := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(p, then, then); err != nil {
+		t.Fatal(err)
+	}
+	if !same(md5Of(data), true) || same(md5Of(other), true) {
+		t.Error("the sum of what was there before was taken")
 	}
 }
