@@ -15,11 +15,8 @@ import (
 // errNoDestination is a sr_sender that is not told where to deliver.
 var errNoDestination = errors.New("cannot deliver: destination is not set; it is where files go, such as file:///directory")
 
-// errSimulate is a sr_sender asked not to deliver: it must not, and cannot say what it would do.
-var errSimulate = errors.New("cannot simulate: this release does not say what would be delivered; sr_sender explain does so for one announcement")
-
 // destinationRoot is the directory a sr_sender delivers below: the path of its destination,
-// file:///directory, or of any other that hooks deliver to, which is then returned too.
+// file:///directory, or of one that is no directory of this host, which is then returned too.
 func destinationRoot(c *config.Config) (root string, there *url.URL, err error) {
 	raw := c.Values.String("destination")
 	if raw == "" {
@@ -30,11 +27,16 @@ func destinationRoot(c *config.Config) (root string, there *url.URL, err error) 
 		return "", nil, fmt.Errorf("cannot deliver to %q: it is no URL", config.Redact(raw))
 	}
 	native := u.Scheme == "file" && (u.Host == "" || u.Host == "localhost")
-	if u.Opaque == "" && hooksDeliver(c, u.Scheme, native) {
+	switch {
+	case u.Opaque == "" && hooksDeliver(c, u.Scheme, native):
 		return path.Clean("/" + u.Path), u, nil
-	}
-	if !native {
-		return "", nil, fmt.Errorf("cannot deliver to %q: this release delivers to file:///directory only, and where a hook does, see do_send", config.Redact(raw))
+	case sendsNatively(u.Scheme) && u.Host != "":
+		if _, err := c.Credentials.Lookup(raw); err != nil {
+			return "", nil, fmt.Errorf("cannot deliver: %w", err)
+		}
+		return path.Clean("/" + u.Path), u, nil
+	case !native:
+		return "", nil, fmt.Errorf("cannot deliver to %q: its scheme is none of sftp, ftp, ftps and file, nor one of do_send", config.Redact(raw))
 	}
 	if !filepath.IsAbs(u.Path) {
 		return "", nil, fmt.Errorf("cannot deliver to %q: its path is not absolute", raw)
@@ -47,8 +49,8 @@ func (p *plan) delivers(c *config.Config) (err error) {
 	if c.Preset != config.Sender {
 		return nil
 	}
-	if c.Values.Bool("simulate") {
-		return errSimulate
+	if err := p.simulates(c); err != nil {
+		return err
 	}
 	if p.root, p.there, err = destinationRoot(c); err != nil {
 		return err

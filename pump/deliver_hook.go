@@ -57,14 +57,23 @@ var (
 	errNotAsSaid = errors.New("it is not the file that was announced")
 )
 
+// deliverThere does at a destination that is no directory of this host what j announces: hooks do,
+// where there are some for it.
+func (f *Flow) deliverThere(ctx context.Context, j *job) {
+	switch chain := f.carrier(j.a); {
+	case chain != nil:
+		f.carry(ctx, j, chain)
+	case f.sender != nil:
+		f.deliver(ctx, j)
+	default:
+		f.giveUp(j, errNoCarrier)
+	}
+}
+
 // carry has a hook deliver the file of j. What it does not say is delivered is tried again.
-func (f *Flow) carry(ctx context.Context, j *job) {
-	chain := f.carrier(j.a)
+func (f *Flow) carry(ctx context.Context, j *job, chain *hook.Chain) {
 	b := j.a.Block
 	switch {
-	case chain == nil:
-		f.giveUp(j, errNoCarrier)
-		return
 	case j.a.Sum.IsRemoval() || !j.hasFile():
 		f.giveUp(j, errCarried)
 		return
@@ -85,7 +94,7 @@ func (f *Flow) carry(ctx context.Context, j *job) {
 		f.failed(ctx, j, err)
 		return
 	}
-	f.carriedOut(ctx, j, size)
+	f.delivered(ctx, j, size)
 }
 
 // asAnnounced is the size of the local file of j, whose bytes have the sum that was announced.
@@ -109,9 +118,11 @@ func (f *Flow) asAnnounced(ctx context.Context, j *job) (size int64, err error) 
 	return size, nil
 }
 
-// carriedOut goes on with what a hook has delivered: it is announced.
-func (f *Flow) carriedOut(ctx context.Context, j *job, size int64) {
-	j.block = partition.WholeFile(size)
+// delivered goes on with a file that is at the destination: it is announced.
+func (f *Flow) delivered(ctx context.Context, j *job, size int64) {
+	if j.block = partition.WholeFile(size); j.a.Block.Method == partition.Parted {
+		j.block = j.a.Block
+	}
 	f.order.note(j.at.Full(), f.believed(j.a.Time))
 	f.Counters.Fetched.Add(1)
 	f.Counters.Bytes.Add(size)

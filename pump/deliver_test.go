@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"srpump/post"
@@ -68,17 +70,44 @@ func TestSenderRetriesAndRefuses(t *testing.T) {
 
 func TestSenderNeedsDestination(t *testing.T) {
 	h := newHouse(t)
-	for _, args := range [][]string{nil, {"-destination", "sftp://u@h/x"}, {"-destination", "file://elsewhere/x"}, {"-destination", "file:x"}} {
+	for _, args := range [][]string{nil, {"-destination", "gopher://h/x"}, {"-destination", "file://elsewhere/x"}, {"-destination", "file:x"}} {
 		if _, err := NewFlow(h.config(config.Sender, args...), h.host()); err == nil || broker.Hint(err) != "" {
 			t.Errorf("%v: %v", args, err)
 		}
 	}
 }
 
-// What is asked only to say what it would deliver must not deliver.
-func TestSimulateIsRefused(t *testing.T) {
+// What is asked only to say what it would deliver changes nothing: neither there, nor in the queue,
+// nor in its state.
+func TestSimulate(t *testing.T) {
 	h := newHouse(t)
-	if _, err := NewFlow(h.config(config.Sender, "-simulate", "-destination", "file://"+h.dir+"/out"), h.host()); !errors.Is(err, errSimulate) {
-		t.Errorf("%v", err)
+	h.write("pub/foo", "x")
+	args := []string{"-base_dir", h.dir + "/pub", "-destination", "file://" + h.dir + "/there", "-pb", "sqlite://" + h.db, "-post_exchange", "xcopy", "-suppress_duplicates", "on",
+		"-reject", ".*private.*", "-accept", ".*"}
+	_, stop := h.run(config.Sender, append(args, "-simulate")...)
+	climbing := announced("http://h/", "foo", "x", 1700000000)
+	climbing.Headers["rename"] = "../../etc/passwd"
+	h.post("xpublic", announced("http://h/", "foo", "x", 1700000000), announced("http://h/", "private", "x", 1700000000), climbing, announced("http://h/", "gone", "x", 1700000000))
+	h.until("all is said", func() bool { return strings.Count(h.log.String(), "would deliver") == 2 })
+	stop()
+	if log := h.log.String(); !strings.Contains(log, "url=file://"+h.dir+"/there/foo event=change") || !strings.Contains(log, "no such file") {
+		t.Error("it is not said what and where")
+	}
+	if _, err := os.Stat(h.dir + "/there"); err == nil {
+		t.Error("something is there")
+	}
+	if left, err := filepath.Glob(h.dir + "/.cache/sarra/sender/default/*"); err != nil || slices.ContainsFunc(left, func(f string) bool { return !strings.HasPrefix(filepath.Base(f), "sr_sender.") }) {
+		t.Errorf("its state is %q, %v", left, err)
+	}
+	f, stop := h.run(config.Sender, args...)
+	h.until("everything comes again", func() bool {
+		n := &f.Counters
+		return n.Fetched.Load() == 1 && n.Rejected.Load() == 1 && n.GivenUp.Load() == 1 && n.Retried.Load() == 1
+	})
+	stop()
+	for _, with := range []string{"-save", "-restore", "-reset"} {
+		if _, err := NewFlow(h.config(config.Sender, append(args, "-simulate", with)...), h.host()); !errors.Is(err, errSimulate) {
+			t.Errorf("%s: %v", with, err)
+		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"srpump/pump/hook"
 	"srpump/pump/keep"
 	"srpump/pump/retry"
+	"srpump/pump/send"
 	"srpump/pump/transfer"
 	"srpump/winnow"
 )
@@ -60,6 +61,7 @@ type Flow struct {
 	sources   transfer.Set
 	pace      *fetch.Pace     // of all transfers together
 	partials  *fetch.Partials // from which interrupted ones go on
+	sender    *send.Sender    // nil where files are not delivered to another host
 	install   *fetch.Installer
 	finish    *finisher
 	suspects  int // deliveries that a run killed before this one may have done already
@@ -98,6 +100,7 @@ type plan struct {
 	sync      fetch.Sync
 	headers   map[string]string
 	drop      map[string]bool // headers taken off
+	simulate  bool            // say what would be delivered, and do nothing
 	ephemeral bool            // a pipe without configuration: nothing is kept
 	saving    bool            // write announcements to a file, and no more
 	restoring bool            // begin with those of such a file
@@ -257,7 +260,9 @@ func (f *Flow) close() {
 		errs = append(errs, f.sources.Close())
 	}
 	errs = append(errs, f.trees.close())
-	if f.plan.ephemeral && f.Counters.GivenUp.Load()+f.Counters.Malformed.Load() == 0 && f.state != "" {
+	if f.plan.simulate && f.state != "" {
+		errs = append(errs, os.RemoveAll(f.state))
+	} else if f.plan.ephemeral && f.Counters.GivenUp.Load()+f.Counters.Malformed.Load() == 0 && f.state != "" {
 		errs = append(errs, os.RemoveAll(f.state))
 	} else if f.fatal == nil && f.finish != nil {
 		errs = append(errs, f.unmark())

@@ -33,6 +33,7 @@ func (f *Flow) start(ctx context.Context) error {
 	f.finish = newFinisher(f)
 	if f.plan.files {
 		f.openTransfers()
+		f.openSender()
 	}
 	var err error
 	if f.plan.detour == "" {
@@ -60,13 +61,14 @@ func (f *Flow) start(ctx context.Context) error {
 	if err := f.openStage(); err != nil {
 		return err
 	}
-	if f.plan.works() {
+	if f.plan.works() && !f.plan.simulate {
 		f.openReports(ctx)
 	}
 	if f.plan.detour == "" {
 		if err := f.consume(ctx); err != nil {
 			return err
 		}
+		f.onlyLook()
 	}
 	return f.openRestorer()
 }
@@ -84,7 +86,7 @@ func (f *Flow) startHooks(ctx context.Context) error {
 
 // openState opens the cache and the retry queue.
 func (f *Flow) openState() error {
-	if f.plan.ephemeral {
+	if f.plan.ephemeral || f.plan.simulate {
 		dir, err := os.MkdirTemp("", f.cfg.Preset.Program()+"-")
 		if err != nil {
 			return fmt.Errorf("cannot keep state: %w", err)
@@ -184,10 +186,8 @@ func (f *Flow) hostShare() int {
 }
 
 func (f *Flow) openTransfers() {
-	o := webOptions(f.cfg, f.host, f.plan.workers)
-	o.AllowHost = f.allows
-	web := transfer.NewHTTP(o)
-	f.sources = transfer.Set{"http": web, "https": web, "file": transfer.NewFile(transfer.FileOptions{BaseDir: f.cfg.Values.String("base_dir")})}
+	f.sources = newTransports(f.cfg, f.host, f.plan.workers, f.allows)
+	f.sources["file"] = transfer.NewFile(transfer.FileOptions{BaseDir: f.cfg.Values.String("base_dir")})
 	f.pace = fetch.NewPace(int64(f.cfg.Values.Int("kbytes_ps")) << 10)
 	f.partials = &fetch.Partials{Dir: filepath.Join(f.state, "partial")}
 	f.install = fetch.NewInstaller(fetch.InstallerOptions{Sync: f.plan.sync})

@@ -33,6 +33,7 @@ func newPlan(c *config.Config, h *Host) (plan, error) {
 	}
 	errs[6] = p.delivers(c)
 	errs[8] = checkStage(c, h)
+	p.posting = p.posting && !p.simulate
 	if p.workers == 0 {
 		p.workers = autoWorkers
 	}

@@ -143,13 +143,33 @@ func (q *poller) open(destination string) error {
 		}
 		return nil
 	case u.Host != "" && (u.Scheme == "http" || u.Scheme == "https"):
-		o := webOptions(q.cfg, q.host, 1)
-		o.AllowHost = func(host string) bool { return strings.EqualFold(host, u.Hostname()) }
-		q.from = &poll.Web{Source: transfer.NewHTTP(o), Base: u, Change: q.changedPage}
+		q.from = &poll.Web{Source: q.transports(u), Base: u, Change: q.changedPage}
 		q.unread()
 		return nil
+	case u.Host != "" && sendsNatively(u.Scheme):
+		return q.openPlace(u)
 	}
-	return fmt.Errorf("cannot poll %q: its scheme is none of http, https and file, nor one of do_poll", config.Redact(destination))
+	return fmt.Errorf("cannot poll %q: its scheme is none of http, https, sftp, ftp, ftps and file, nor one of do_poll", config.Redact(destination))
+}
+
+// transports are for the host of the destination alone.
+func (q *poller) transports(u *url.URL) transfer.Set {
+	return newTransports(q.cfg, q.host, 1, func(host string) bool { return strings.EqualFold(host, u.Hostname()) })
+}
+
+// openPlace makes the lister of a server that lists directories itself.
+func (q *poller) openPlace(u *url.URL) error {
+	if _, err := q.cfg.Credentials.Lookup(u.String()); err != nil {
+		return fmt.Errorf("cannot poll: %w", err)
+	}
+	set := q.transports(u)
+	source, ok := set[strings.ToLower(u.Scheme)].(transfer.Lister)
+	if !ok {
+		return fmt.Errorf("cannot poll %q: %w", config.Redact(u.String()), errors.ErrUnsupported)
+	}
+	q.from = &poll.Place{Source: source, Base: u, Free: set.Close}
+	q.unread()
+	return nil
 }
 
 // unread leaves to the first who fetches what is known of the file alone, and computed from its bytes: none

@@ -162,5 +162,8 @@ func (f *Flow) retireDirs(tree *fetch.Tree, e keep.Entry) {
 
 // tree is a destination directory, opened when first needed.
 func (f *Flow) tree(root string) (*fetch.Tree, error) {
-	return f.trees.get(root, fetch.TreeOptions{DirMode: fs.FileMode(f.cfg.Values.Octal("chmod_dir"))})
+	return f.trees.get(root, fetch.TreeOptions{DirMode: f.dirMode()})
 }
+
+// dirMode is the option chmod_dir.
+func (f *Flow) dirMode() fs.FileMode { return fs.FileMode(f.cfg.Values.Octal("chmod_dir")) }

@@ -156,7 +156,7 @@ func classOf(err error) retry.Class {
 		switch te.Class {
 		case transfer.NotFound, transfer.Forbidden, transfer.Range, transfer.Changed:
 			return retry.Permanent
-		case transfer.Refused:
+		case transfer.Refused, transfer.Unsupported:
 			return retry.Hopeless
 		}
 	}

@@ -34,8 +34,12 @@ func (f *Flow) work(ctx context.Context, j *job) {
 		return
 	}
 	j.sum, j.block = j.a.Sum, partition.Block{}
+	if f.plan.simulate {
+		f.wouldDeliver(j)
+		return
+	}
 	if f.plan.there != nil {
-		f.carry(ctx, j)
+		f.deliverThere(ctx, j)
 		return
 	}
 	tree, err := f.tree(j.at.Root)
@@ -55,10 +59,13 @@ func (f *Flow) work(ctx context.Context, j *job) {
 	}
 }
 
+// errLinkless is a link announced without its text.
+var errLinkless = errors.New("a link without the header link")
+
 func (f *Flow) link(ctx context.Context, j *job, tree *fetch.Tree) {
 	target := j.a.Header(post.HeaderLink)
 	if target == "" {
-		f.giveUp(j, errors.New("a link without the header link"))
+		f.giveUp(j, errLinkless)
 		return
 	}
 	j.wrote = true

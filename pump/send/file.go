@@ -26,6 +26,11 @@ type File struct {
 	Mode    fs.FileMode // permission bits; 0 leaves it to the server
 	ModTime time.Time   // zero leaves it to the server
 
+	// Again says that an earlier try may have left something under the temporary name, perhaps in
+	// the hands of a server that has not noticed yet that we are gone: it is removed first, so that what
+	// such a server still writes goes nowhere.
+	Again bool
+
 	// Paced, where set, is what holds back the bytes.
 	Paced func(context.Context, io.Reader) io.Reader
 	Moved *atomic.Int64 // where set, counts the bytes as they go

@@ -54,7 +54,7 @@ func (s *Sender) Mkdir(ctx context.Context, raw string) error {
 
 // Remove removes a file, link or empty directory; that there is none is no failure.
 func (s *Sender) Remove(ctx context.Context, raw string) error {
-	s.dirs.forget() // it may be one of them
+	s.dirs.drop(raw)
 	if err := s.to.Remove(ctx, raw); err != nil && transfer.ClassOf(err) != transfer.NotFound {
 		return err
 	}

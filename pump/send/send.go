@@ -43,8 +43,11 @@ func (s *Sender) Send(ctx context.Context, f File) (Sent, error) {
 
 // complete puts the file under its temporary name, verified and with its attributes.
 func (s *Sender) complete(ctx context.Context, f File, t target, from *source) (out Sent, err error) {
-	// The size is the verifier's to judge: with it, a server could not be asked for a file whose size
-	// nobody knows.
+	if f.Again {
+		if err := s.Remove(ctx, t.tempURL); err != nil {
+			return out, err
+		}
+	}
 	taken, err := s.to.Put(ctx, transfer.Put{URL: t.tempURL, From: from.r, Size: from.expected(&f)})
 	if err != nil {
 		return out, err

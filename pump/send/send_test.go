@@ -156,6 +156,27 @@ func TestSendFailures(t *testing.T) {
 	}
 }
 
+// What an earlier try left is not written over but replaced: a server may still be writing to it.
+func TestSendAgain(t *testing.T) {
+	b := newBench(t)
+	if err := os.MkdirAll(filepath.Join(b.to.dir, "in/sub"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	left, err := os.Create(filepath.Join(b.to.dir, "in/sub/.foo.tmp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer left.Close()
+	f := b.file("foo", "hello")
+	f.Again = true
+	if _, err := b.s.Send(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := left.WriteString("stale"); err != nil || b.there() != "in/sub/foo=hello" {
+		t.Errorf("%v: there is %s", err, b.there())
+	}
+}
+
 // A directory that somebody removed is made again at the next try.
 func TestSendDirectoryGone(t *testing.T) {
 	b := newBench(t)

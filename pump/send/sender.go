@@ -59,6 +59,13 @@ func (d *dirs) add(url string) {
 	d.there[url] = true
 }
 
+// drop is for a directory that is removed.
+func (d *dirs) drop(url string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.there, url)
+}
+
 // forget is for a failure that a directory which has gone may be the cause of: what is below it
 // has gone too, and what is above it may have.
 func (d *dirs) forget() {

@@ -7,6 +7,15 @@ import (
 	"srpump/pump/transfer"
 )
 
+// newTransports makes what gets files of other hosts, and what lists and changes places there, by scheme.
+// Nothing is connected, nor read, before the first use. Which hosts may be asked allow says.
+func newTransports(c *config.Config, h *Host, workers int, allow func(host string) bool) transfer.Set {
+	o := webOptions(c, h, workers)
+	o.AllowHost = allow
+	web := transfer.NewHTTP(o)
+	return transfer.Set{"http": web, "https": web}
+}
+
 // webOptions are what a configuration says about HTTP.
 func webOptions(c *config.Config, h *Host, workers int) transfer.HTTPOptions {
 	return transfer.HTTPOptions{
