@@ -25,12 +25,12 @@ func sendsNatively(scheme string) bool {
 
 // openSender makes what delivers to another host. Nothing is connected before the first file.
 func (f *Flow) openSender() {
-	if f.plan.there == nil || !sendsNatively(f.plan.there.Scheme) {
+	if f.plan.there == nil {
 		return
 	}
 	to, ok := f.sources[strings.ToLower(f.plan.there.Scheme)].(transfer.Writer)
 	if !ok {
-		return
+		return // hooks do
 	}
 	// Several hosts may run one configuration, whose state is at the same path of each.
 	tag := f.host.Hostname + ":" + f.state

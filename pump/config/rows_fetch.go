@@ -34,7 +34,7 @@ func fetchRows() []Option {
 			Section: SectionFetch, For: fetchers, NoEffect: true,
 			Help: "files announced in blocks are not received"},
 		{Name: "kbytes_ps", Kind: KindInt, Arg: "number", Default: "0",
-			Section: SectionFetch, For: Subscribe | Sarra,
+			Section: SectionFetch, For: fetchers,
 			Help: "kilobytes a second all transfers together may take; 0 is no limit"},
 		{Name: "keep", Kind: KindDuration, Arg: "duration", Default: "none",
 			Section: SectionFetch, For: Subscribe | Sarra,
