@@ -166,11 +166,13 @@ func (f *filter) made(l *stageLine) (*StageOutput, error) {
 // find are the inputs of ids, each of which the filter must hold.
 func (f *filter) find(l ids) ([]*StageInput, error) {
 	found := make([]*StageInput, 0, len(l))
+	named := make(map[int64]bool, len(l))
 	for _, id := range l {
 		in := f.held[id]
-		if in == nil || slices.Contains(found, in) {
+		if in == nil || named[id] {
 			return nil, fmt.Errorf("%w: it holds no input %d", ErrAnswer, id)
 		}
+		named[id] = true
 		found = append(found, in)
 	}
 	return found, nil

@@ -1,14 +1,9 @@
 package retry
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"srpump/post"
@@ -22,12 +17,7 @@ func (q *Queue) edit(o Order) (out Outcome, err error) {
 	if out.Waiting, err = q.editWaiting(o); err != nil {
 		return out, err
 	}
-	for _, file := range deadLetterFiles(filepath.Dir(q.path)) {
-		if err := q.editDead(file, o, &out); err != nil {
-			return out, err
-		}
-	}
-	return out, nil
+	return out, q.editDead(o, &out)
 }
 
 // editWaiting changes the entries meant that are not being worked on. They are on the disk when it
@@ -100,42 +90,6 @@ func (q *Queue) renew(a *post.Announcement, old *item, why string) (*batch, erro
 	return q.put(it, old, line), nil
 }
 
-// editDead takes the dead letters meant out of a file, those to be tried again only after they are in
-// the queue on the disk: what is killed in between is done again.
-func (q *Queue) editDead(file string, o Order, out *Outcome) error {
-	q.dead.mu.Lock()
-	defer q.dead.mu.Unlock()
-	var kept [][]byte
-	var written batches
-	taken := 0
-	var bad error
-	err := readWhole(file, func(line []byte) {
-		l, a, err := decodeDead(line)
-		switch {
-		case err != nil || !Matches(o.Patterns, l.Path):
-			kept = append(kept, line)
-		case o.Do == Requeue && a == nil:
-			kept = append(kept, line)
-			out.Left++
-		default:
-			taken++
-			if o.Do == Requeue {
-				b, err := q.revive(a, l.Why)
-				bad = errors.Join(bad, err)
-				written.add(b)
-			}
-		}
-	})
-	if err = errors.Join(err, bad, written.wait(q)); err != nil || taken == 0 {
-		return err
-	}
-	if err := rewriteLines(file, kept); err != nil {
-		return err
-	}
-	out.Dead += taken
-	return nil
-}
-
 // revive takes a dead letter back, unless the queue has what stands for it; the batch is nil then.
 func (q *Queue) revive(a *post.Announcement, why string) (*batch, error) {
 	q.mu.Lock()
@@ -161,29 +115,4 @@ func (w batches) wait(q *Queue) (err error) {
 		err = errors.Join(err, q.settle(b))
 	}
 	return err
-}
-
-// rewriteLines replaces a file by one of these lines, durably; by none when there are none.
-func rewriteLines(file string, lines [][]byte) error {
-	if len(lines) == 0 {
-		if err := os.Remove(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		return syncDir(filepath.Dir(file))
-	}
-	f, err := os.OpenFile(file+".tmp", os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriter(f)
-	for _, l := range lines {
-		w.Write(append(bytes.TrimRight(l, "\n"), '\n')) // Flush has the error
-	}
-	if err = errors.Join(w.Flush(), f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), file)
-	}
-	if err != nil {
-		return errors.Join(fmt.Errorf("cannot rewrite %q: %w", file, err), os.Remove(f.Name()))
-	}
-	return syncDir(filepath.Dir(file))
 }
