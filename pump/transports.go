@@ -20,7 +20,7 @@ func newTransports(c *config.Config, h *Host, workers int, allow func(host strin
 func webOptions(c *config.Config, h *Host, workers int) transfer.HTTPOptions {
 	return transfer.HTTPOptions{
 		Workers: workers, Timeout: c.Values.Duration("timeout"), UserAgent: "srpump/" + h.Version, Credentials: listedSecrets(c),
-		TLSRigour: map[string]transfer.TLSRigour{"strict": transfer.TLSStrict, "lax": transfer.TLSLax}[c.Values.String("tls_rigour")],
+		TLS: transfer.TLS{Rigour: map[string]transfer.TLSRigour{"strict": transfer.TLSStrict, "lax": transfer.TLSLax}[c.Values.String("tls_rigour")]},
 	}
 }
 

@@ -198,7 +198,7 @@ func TestFromHTTPSNeverToHTTP(t *testing.T) {
 	s.Config.ErrorLog = log.New(io.Discard, "", 0) // it complains of the client that refuses its certificate
 	s.StartTLS()
 	t.Cleanup(s.Close)
-	_, err := get(t, newHTTP(t, transfer.HTTPOptions{TLSRigour: transfer.TLSLax}), transfer.Whole(s.URL))
+	_, err := get(t, newHTTP(t, transfer.HTTPOptions{TLS: transfer.TLS{Rigour: transfer.TLSLax}}), transfer.Whole(s.URL))
 	if transfer.ClassOf(err) != transfer.Refused {
 		t.Errorf("got %v", err)
 	}

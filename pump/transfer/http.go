@@ -18,20 +18,11 @@ const (
 	maxHeaderBytes = 64 << 10
 )
 
-// TLSRigour is how servers' certificates are judged.
-type TLSRigour int
-
-const (
-	TLSNormal TLSRigour = iota // verified against the system's authorities
-	TLSStrict                  // the same, and TLS 1.2 at least
-	TLSLax                     // not verified
-)
-
 // HTTPOptions are what an operator decides about HTTP. The zero value works.
 type HTTPOptions struct {
 	Workers   int           // concurrent transfers, for which connections are kept; default 1
 	Timeout   time.Duration // without a byte; default DefaultTimeout. The whole has no limit
-	TLSRigour TLSRigour
+	TLS       TLS
 	UserAgent string
 
 	// Credentials finds what a URL's host and port are to be told: user and
@@ -44,8 +35,9 @@ type HTTPOptions struct {
 
 // HTTP gets over HTTP and HTTPS, version 1.1: one connection per transfer, kept for the next.
 type HTTP struct {
-	o         HTTPOptions
-	transport func() *http.Transport
+	o          HTTPOptions
+	mu         sync.Mutex
+	transports map[TLSFiles]*http.Transport // servers with files of their own share no connections
 }
 
 // NewHTTP makes the Getter; nothing is set up before the first Get.
@@ -59,12 +51,33 @@ func NewHTTP(o HTTPOptions) *HTTP {
 	if o.UserAgent == "" {
 		o.UserAgent = "srpump"
 	}
-	h := &HTTP{o: o}
-	h.transport = sync.OnceValue(h.newTransport)
-	return h
+	return &HTTP{o: o}
 }
 
-func (h *HTTP) newTransport() *http.Transport {
+// transport gives the one that serves u, and makes it at first.
+func (h *HTTP) transport(u *url.URL) (*http.Transport, error) {
+	var files TLSFiles
+	if u.Scheme == "https" {
+		files = h.o.TLS.filesOf(u.Hostname(), u.Port())
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if t := h.transports[files]; t != nil {
+		return t, nil
+	}
+	conf, err := h.o.TLS.configOf(files)
+	if err != nil {
+		return nil, err
+	}
+	if h.transports == nil {
+		h.transports = make(map[TLSFiles]*http.Transport)
+	}
+	t := h.newTransport(conf)
+	h.transports[files] = t
+	return t, nil
+}
+
+func (h *HTTP) newTransport(conf *tls.Config) *http.Transport {
 	t := &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment, // it leaves loopback alone
 		DialContext:            Dialer(h.o.Timeout),
@@ -76,14 +89,9 @@ func (h *HTTP) newTransport() *http.Transport {
 		ReadBufferSize:         16 << 10, // a small file arrives with its header in one read
 		DisableCompression:     true,
 		Protocols:              new(http.Protocols),
-		TLSClientConfig: &tls.Config{
-			InsecureSkipVerify: h.o.TLSRigour == TLSLax,
-		},
+		TLSClientConfig:        conf,
 	}
 	t.Protocols.SetHTTP1(true)
-	if h.o.TLSRigour == TLSStrict {
-		t.TLSClientConfig.MinVersion = tls.VersionTLS12
-	}
 	return t
 }
 
@@ -113,6 +121,10 @@ func (h *HTTP) Get(ctx context.Context, r Request) (*Body, error) {
 
 // Close implements Getter.
 func (h *HTTP) Close() error {
-	h.transport().CloseIdleConnections()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, t := range h.transports {
+		t.CloseIdleConnections()
+	}
 	return nil
 }

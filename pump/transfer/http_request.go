@@ -23,9 +23,13 @@ func (h *HTTP) follow(ctx context.Context, u *url.URL, r Request) (*http.Respons
 		if sameHost(u, first) {
 			h.authorize(req, first)
 		}
-		resp, err := h.transport().RoundTrip(req)
+		t, err := h.transport(u)
 		if err != nil {
-			return nil, err
+			return nil, fail(r.URL, Refused, err)
+		}
+		resp, err := t.RoundTrip(req)
+		if err != nil {
+			return nil, ExplainTLS(err)
 		}
 		next, err := redirect(u, resp)
 		if err == nil && next != nil && hop >= maxRedirects {

@@ -60,6 +60,11 @@ func Dialer(timeout time.Duration) func(ctx context.Context, network, addr strin
 		if err != nil {
 			return nil, err
 		}
-		return &stallConn{Conn: conn, timeout: timeout}, nil
+		return Stalling(conn, timeout), nil
 	}
+}
+
+// Stalling makes a connection fail when no byte moves for the time-out.
+func Stalling(conn net.Conn, timeout time.Duration) net.Conn {
+	return &stallConn{Conn: conn, timeout: timeout}
 }
