@@ -1,6 +1,7 @@
 package pump
 
 import (
+	"slices"
 	"strings"
 
 	"srpump/pump/hook"
@@ -36,7 +37,7 @@ func (f *Flow) filePoints(j *job) []string {
 
 // fetchesNatively reports whether URLs of a scheme are fetched without a hook.
 func fetchesNatively(scheme string) bool {
-	return strings.EqualFold(scheme, "file") || strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")
+	return slices.Contains([]string{"file", "http", "https", "ftp", "ftps"}, strings.ToLower(scheme))
 }
 
 // handling is the first point whose hooks take the place of a transport.

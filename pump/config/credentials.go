@@ -26,6 +26,8 @@ type Credential struct {
 	TLS      bool   // FTP: ssl or tls
 	ProtP    bool   // FTP: protect the data connection too
 	Token    Secret // bearer_token
+	// PEM files for TLS with this server: authorities to believe instead of the system's, our certificate and its key.
+	CAFile, ClientCert, ClientKey string
 	// Listed says that credentials.conf names this host; only then may its
 	// secrets be sent there.
 	Listed bool
@@ -151,6 +153,12 @@ func (c *Credential) apply(option string) bool {
 		c.ProtP = true
 	case "bearer_token", "bt":
 		c.Token = Secret(value)
+	case "ca_file":
+		c.CAFile = value
+	case "client_cert":
+		c.ClientCert = value
+	case "client_key":
+		c.ClientKey = value
 	default:
 		return false
 	}

@@ -159,4 +159,3 @@ func (s *session) find(at string) (found transfer.Entry, err error) {
 	}
 	return found, err
 }
-

@@ -202,4 +202,3 @@ func (l *wireLines) Read(p []byte) (int, error) {
 	l.held = l.held[n:]
 	return n, nil
 }
-

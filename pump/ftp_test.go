@@ -1,0 +1,74 @@
+package pump
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"srpump/pump/config"
+	"srpump/test/pki"
+	"srpump/test/vsftpd"
+)
+
+// credentials writes credentials.conf.
+func (h *house) credentials(lines ...string) {
+	h.t.Helper()
+	path := filepath.Join(h.dir, ".config/sarra/credentials.conf")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// sr_subscribe(1): files are fetched over FTP and FTP with TLS, with what
+// credentials.conf says of the server and not with what the announcement says.
+func TestSubscribeOverFTP(t *testing.T) {
+	authority := pki.NewAuthority(t)
+	server := authority.Server(t, "127.0.0.1", time.Now().Add(time.Hour))
+	for scheme, o := range map[string]vsftpd.Options{
+		"ftp":  {Password: "s3cret"},
+		"ftps": {Password: "s3cret", Cert: server.Cert, Key: server.Key, OnlyTLS: true},
+	} {
+		t.Run(scheme, func(t *testing.T) {
+			h := newHouse(t)
+			src := t.TempDir()
+			addr := vsftpd.Start(t, src, o)
+			h.credentials(scheme + "://ftp:s3cret@" + addr + "/ prot_p,ca_file=" + authority.File)
+			if o.Cert == "" {
+				h.credentials(scheme + "://ftp:s3cret@" + addr + "/")
+			}
+			if err := os.Mkdir(filepath.Join(src, "sub"), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			content := strings.Repeat("hello world\n", 10_000)
+			if err := os.WriteFile(filepath.Join(src, "sub/a b#c.txt"), []byte(content), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			h.run(config.Subscribe, "-exchange", "xin", "-directory", h.dir+"/got", "-mirror", "-tls_rigour", "strict")
+			h.post("xin", announced(scheme+"://ftp@"+addr+"/", "sub/a b#c.txt", content, 1700000000))
+			h.until("the file is there", func() bool { return h.content("got/sub/a b#c.txt") == content })
+			if strings.Contains(h.log.String(), "s3cret") {
+				t.Error("the password is in the log")
+			}
+		})
+	}
+}
+
+// A server that is not in credentials.conf gets no password of another, and is asked only when allow_hosts has it.
+func TestFTPServersAreTrustedByName(t *testing.T) {
+	h := newHouse(t)
+	src := t.TempDir()
+	if err := os.WriteFile(filepath.Join(src, "a"), []byte("hello"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	addr := vsftpd.Start(t, src, vsftpd.Options{Password: "s3cret"})
+	h.credentials("ftp://ftp:s3cret@" + strings.Replace(addr, "127.0.0.1", "localhost", 1) + "/")
+	h.run(config.Subscribe, "-exchange", "xin", "-directory", h.dir+"/got", "-allow_hosts", "127.0.0.1", "-attempts", "1")
+	h.post("xin", announced("ftp://ftp@"+addr+"/", "a", "hello", 1700000000), announced("ftp://ftp@localhost/", "b", "hello", 1700000001))
+	h.until("the login is refused", func() bool { return strings.Contains(h.log.String(), `refuses the login of \"ftp\"`) })
+	h.until("the host is refused", func() bool { return strings.Contains(h.log.String(), "not allowed") })
+}
