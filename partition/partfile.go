@@ -46,5 +46,8 @@ func ParsePartName(name string, length int64) (file string, b Block, sumMethod s
 	if file == "" || tail[4] == "" {
 		return bad("empty name or sum method")
 	}
+	if name != PartName(file, b, tail[4]) {
+		return bad("its numbers have signs or leading zeros")
+	}
 	return file, b, tail[4], nil
 }

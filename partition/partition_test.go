@@ -118,6 +118,50 @@ func TestCutCovers(t *testing.T) {
 	})
 }
 
+// A size that fills 63 bits is cut without overflow, and no file into more blocks than can be kept account of.
+func TestBlockSizeBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.Int64Range(0, 1<<62).Draw(t, "size")
+		for _, bs := range []int64{BlockSize(size, rapid.Int64Min(0).Draw(t, "blocksize")), AutoSize(size, rapid.Int64Min(1).Draw(t, "unit"))} {
+			b := Cut(Inplace, size, bs)
+			if err := b.Check(); err != nil || b.Count > MaxBlocks || b.FileSize() != size {
+				t.Fatalf("%d cut by %d: %v, %v", size, bs, b, err)
+			}
+		}
+	})
+}
+
+// What is to suit v02 never has a last block as long as the others.
+func TestUneven(t *testing.T) {
+	for _, c := range [][3]int64{{300, 100, 99}, {250, 100, 100}, {60 << 20, 20 << 20, 20<<20 - 1}, {12, 2, 5}, {12, 4, 5}, {12, 0, 0}} {
+		if got := Uneven(c[0], c[1]); got != c[2] {
+			t.Errorf("%d in blocks of %d: %d, want %d", c[0], c[1], got, c[2])
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		size := rapid.Int64Range(0, 1<<40).Draw(t, "size")
+		b := Cut(Inplace, size, Uneven(size, BlockSize(size, rapid.Int64Range(0, 1<<41).Draw(t, "blocksize"))))
+		if b.Count > 1 && b.Remainder == 0 || b.Count > MaxBlocks || b.FileSize() != size {
+			t.Fatalf("%d bytes: %v", size, b)
+		}
+	})
+}
+
+// Each block has its turn once, at random too.
+func TestNumbers(t *testing.T) {
+	b := Block{Method: Inplace, Size: 10, Count: 50}
+	for _, random := range []bool{false, true} {
+		seen, order := map[int64]bool{}, true
+		for n := range b.Numbers(random) {
+			order = order && n == int64(len(seen))
+			seen[n] = true
+		}
+		if len(seen) != 50 || !seen[0] || !seen[49] || order == random {
+			t.Errorf("random %v: %d numbers, in order %v", random, len(seen), order)
+		}
+	}
+}
+
 func TestPartNames(t *testing.T) {
 	b := Block{Parted, 100, 3, 50, 1}
 	if got := PartName("p250", b, "d"); got != "p250.100.3.50.1.d.Part" {
@@ -133,6 +177,8 @@ func TestPartNames(t *testing.T) {
 	}{
 		{"x.Part", 1}, {"p.100.3.50.1.d", 100}, {"p.100.3.50.1.d.Part", 99}, {"p.100.3.50.3.d.Part", 100},
 		{"p.a.3.50.1.d.Part", 100}, {".100.3.50.1.d.Part", 100}, {"100.3.50.1.d.Part", 100}, {"p.100.3.50.1..Part", 100}, {"p.100.3.100.1.d.Part", 100},
+		{"p.+100.3.50.1.d.Part", 100}, {"p.0100.3.50.1.d.Part", 100}, {"p.100.3.50.-1.d.Part", 100}, {"p.-100.3.50.1.d.Part", -100},
+		{"p.100.3.50.1.d.Part.Part", 100}, {"p.9223372036854775807.2.0.0.d.Part", 9223372036854775807}, {"p.100.3.50.99999999999999999999.d.Part", 100},
 	} {
 		if _, _, _, err := ParsePartName(c.name, c.length); !errors.Is(err, ErrParts) {
 			t.Errorf("%s of %d bytes accepted (%v)", c.name, c.length, err)
