@@ -29,6 +29,8 @@ type Poster struct {
 	route   route
 	queue   string // it announces to no other; empty for all who are bound
 	sum     string // method; empty when sums are not computed
+	cut     cutter
+	reading chan struct{} // holds one for each block being read
 	inline  inliner
 	since   since
 	cache   *winnow.Cache
@@ -44,8 +46,8 @@ type Poster struct {
 
 // NewPoster reads what a poster needs from its configuration.
 func NewPoster(c *config.Config, h *Host) (*Poster, error) {
-	p := &Poster{cfg: c, host: h, sum: sumOption(c), events: newEvents(c)}
-	var errs [8]error // all that is wrong is said at once
+	p := &Poster{cfg: c, host: h, sum: sumOption(c), events: newEvents(c), reading: make(chan struct{}, runtime.GOMAXPROCS(0))}
+	var errs [9]error // all that is wrong is said at once
 	if p.target, errs[0] = h.endpoint(c, "post_broker", true); errs[0] == nil {
 		p.route, errs[1] = newRoute(c, p.target, p.target)
 		if queue := c.Values.String("restore_to_queue"); queue != "" && c.Preset != config.Poll && errs[1] == nil {
@@ -60,6 +62,7 @@ func NewPoster(c *config.Config, h *Host) (*Poster, error) {
 	errs[5] = about("since", errs[5])
 	p.hooks, errs[6] = newHooks(c, h)
 	errs[7] = about("post_topic_prefix", checkPrefix(p.maker.Prefix))
+	p.cut, errs[8] = newCutter(c.Values)
 	if err := errors.Join(errs[:]...); err != nil {
 		return nil, err
 	}

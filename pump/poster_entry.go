@@ -12,14 +12,16 @@ import (
 
 	"srpump/partition"
 	"srpump/post"
-	"srpump/pump/broker"
 	"srpump/pump/config"
 	"srpump/pump/transfer"
-	"srpump/winnow"
 )
 
 func (p *Poster) failed(path string, err error) {
 	p.Counters.Failed.Add(1)
+	if errors.Is(err, errChanged) {
+		p.host.Log.Error("not announced", "path", path, "error", err, "hint", "announce it when nobody writes to it, or let sr_watch wait for that")
+		return
+	}
 	p.host.Log.Error("not announced", "path", path, "error", err)
 }
 
@@ -162,13 +164,40 @@ func (p *Poster) link(ctx context.Context, e entry) error {
 	return nil
 }
 
-// file announces a file, or each of its blocks, with sums of what it holds
-// once it holds still.
+// file announces a file, whole or in blocks, with sums of what it holds once it holds still.
 func (p *Poster) file(ctx context.Context, e entry) error {
+	if partition.IsPartName(e.path) {
+		return p.partFile(ctx, e)
+	}
 	method, _, later := strings.Cut(p.sum, ",")
 	if later || post.NewHash(method) == nil {
-		return p.blocks(ctx, e, e.info, func(partition.Block) (post.Fingerprint, error) { return nominal(p.sum, e.path), nil })
+		return p.unread(ctx, e)
 	}
+	return p.steadily(ctx, e, func(s *sumFile) (begun bool, err error) {
+		if b := p.cut.block(s.info.Size()); b.Count > 1 {
+			return p.blocks(ctx, e, s.info, b, p.hashed(ctx, s, method, b))
+		}
+		sum, err := p.summed(ctx, e.path, s, method)
+		if err != nil {
+			return false, err
+		}
+		return true, p.whole(ctx, e, s.info, sum)
+	})
+}
+
+// unread announces a file whose sum is made without reading it.
+func (p *Poster) unread(ctx context.Context, e entry) error {
+	sum, b := nominal(p.sum, e.path), p.cut.block(e.info.Size())
+	if b.Count == 1 {
+		return p.whole(ctx, e, e.info, sum)
+	}
+	_, err := p.blocks(ctx, e, e.info, b, p.pieces(b, func(int64) post.Fingerprint { return sum }))
+	return err
+}
+
+// steadily calls fn with the open file, again while it changes and nothing of it is announced.
+// A file that went away meanwhile is announced as removed.
+func (p *Poster) steadily(ctx context.Context, e entry, fn func(*sumFile) (begun bool, err error)) error {
 	s, err := openFile(e.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		p.announceEntry(ctx, entry{path: e.path}) // which asks whether removals are wanted
@@ -179,12 +208,14 @@ func (p *Poster) file(ctx context.Context, e entry) error {
 	}
 	defer s.close()
 	for try := 1; ; try++ {
-		out, err := p.sums(ctx, e.path, s, method)
-		if err == nil {
-			return p.blocks(ctx, e, s.info, func(b partition.Block) (post.Fingerprint, error) { return out[b.Number], nil })
-		}
-		if !errors.Is(err, errChanged) || try == settleTries {
+		begun, err := fn(s)
+		switch {
+		case err == nil:
+			return nil
+		case !errors.Is(err, errChanged):
 			return err
+		case begun || try == settleTries:
+			return p.broken(ctx, e, err)
 		}
 		if now, err := s.f.Stat(); err == nil {
 			s.info = now
@@ -192,22 +223,22 @@ func (p *Poster) file(ctx context.Context, e entry) error {
 	}
 }
 
-// sums are the fingerprints of all blocks of the file, by number, of which it holds the last when
-// they are known. That of a whole file is taken from its extended attributes, and kept there.
-func (p *Poster) sums(ctx context.Context, path string, s *sumFile, method string) ([]post.Fingerprint, error) {
-	b, keeps := p.cut(s.info.Size()), !p.cfg.Values.Bool("xattr_disable")
-	if b.Count != 1 || !keeps {
-		return p.computed(ctx, s, method, b)
-	}
-	if sum, ok := post.KeptSum(s.f, s.info, method); ok {
-		return []post.Fingerprint{sum}, s.unchanged()
+// summed is the fingerprint of a whole file. It is taken from its extended attributes, and kept there.
+func (p *Poster) summed(ctx context.Context, path string, s *sumFile, method string) (sum post.Fingerprint, err error) {
+	keeps := !p.cfg.Values.Bool("xattr_disable")
+	if keeps {
+		if sum, ok := post.KeptSum(s.f, s.info, method); ok {
+			return sum, s.unchanged()
+		}
 	}
 	began := time.Now()
-	out, err := p.computed(ctx, s, method, b)
-	if err == nil && p.dry == nil && post.KeepSum(s.f, s.info, out[0], began) {
+	if sum, err = s.block(ctx, method, partition.WholeFile(s.info.Size())); err == nil {
+		err = s.unchanged()
+	}
+	if err == nil && keeps && p.dry == nil && post.KeepSum(s.f, s.info, sum, began) {
 		p.touched(path, s)
 	}
-	return out, err
+	return sum, err
 }
 
 // touched tells a watcher that this process itself changed the attributes of a file it announces.
@@ -218,23 +249,6 @@ func (p *Poster) touched(path string, s *sumFile) {
 	if now, err := s.f.Stat(); err == nil && now.ModTime().Equal(s.info.ModTime()) {
 		p.watcher.Own(path, now)
 	}
-}
-
-// computed are the fingerprints of the blocks from b on, of a file that held still.
-func (p *Poster) computed(ctx context.Context, s *sumFile, method string, b partition.Block) ([]post.Fingerprint, error) {
-	out := make([]post.Fingerprint, 0, b.Count)
-	for ; b.Number < b.Count; b.Number++ {
-		sum, err := s.block(ctx, method, b)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, sum)
-	}
-	return out, s.unchanged()
-}
-
-func (p *Poster) cut(size int64) partition.Block {
-	return partition.Cut(partition.Inplace, size, partition.BlockSize(size, p.cfg.Values.Size("blocksize")))
 }
 
 // nominal is a fingerprint made without reading the file, by the option sum.
@@ -248,26 +262,15 @@ func nominal(sum, path string) post.Fingerprint {
 	return post.NoSum()
 }
 
-func (p *Poster) blocks(ctx context.Context, e entry, info fs.FileInfo, sum func(partition.Block) (post.Fingerprint, error)) error {
-	now := p.host.Now()
-	for b := p.cut(info.Size()); b.Number < b.Count; b.Number++ {
-		f, err := sum(b)
-		if err != nil {
-			return err
-		}
-		a, err := p.maker.File(e.path, info, f, b, now)
-		if err != nil {
-			return err
-		}
-		p.inline.attach(a, e.path)
-		if b.Count == 1 {
-			p.moved(a, post.HeaderOldname, e)
-		}
-		if err := p.send(ctx, e.path, a); err != nil {
-			return err
-		}
+// whole announces a file in one piece.
+func (p *Poster) whole(ctx context.Context, e entry, info fs.FileInfo, sum post.Fingerprint) error {
+	a, err := p.maker.File(e.path, info, sum, partition.WholeFile(info.Size()), p.host.Now())
+	if err != nil {
+		return err
 	}
-	return nil
+	p.inline.attach(a, e.path)
+	p.moved(a, post.HeaderOldname, e)
+	return p.send(ctx, e.path, a)
 }
 
 // send publishes an announcement of path unless it was published already. Until the broker
@@ -282,56 +285,15 @@ func (p *Poster) send(ctx context.Context, path string, a *post.Announcement) er
 
 // sendAs is send for an announcement that the cache is to know by another, which tells more.
 func (p *Poster) sendAs(ctx context.Context, path string, a, known *post.Announcement) error {
-	var token winnow.Token
-	if p.cache != nil {
-		var v winnow.Verdict
-		if v, token = p.cache.Offer(known); v != winnow.Fresh {
-			p.Counters.Winnowed.Add(1)
-			return nil
-		}
+	token, fresh := p.offer(known)
+	if !fresh {
+		return nil
 	}
-	p.owed.add(path)
-	if ok, err := p.onPost(ctx, path, a); err != nil || !ok {
-		return p.unsent(path, token, err)
-	}
-	err := p.out.send(ctx, a, func(err error) {
-		p.confirmed(a, token, err)
-		if err == nil {
-			p.owed.settle(path)
-		}
-	})
+	err := p.publish(ctx, path, a, func(err error) { p.know(token, err) })
 	if err != nil {
-		return p.unsent(path, token, err)
-	}
-	return nil
-}
-
-// unsent ends what was not published: with an error the caller still owes it, without one a
-// hook wanted nothing of it.
-func (p *Poster) unsent(path string, token winnow.Token, err error) error {
-	p.owed.settle(path)
-	if p.cache != nil {
-		p.cache.Release(token)
+		p.know(token, err)
 	}
 	return err
-}
-
-func (p *Poster) confirmed(a *post.Announcement, token winnow.Token, err error) {
-	if err != nil {
-		if p.cache != nil {
-			p.cache.Release(token)
-		}
-		if !errors.Is(err, broker.ErrClosed) {
-			p.fail(err)
-		}
-		return
-	}
-	if p.cache != nil {
-		if err := p.cache.Commit(token); err != nil {
-			p.host.Log.Error("cache not written", "error", err)
-		}
-	}
-	p.Counters.Bytes.Add(max(a.Size(), 0))
 }
 
 // A shownURL is a URL as logs show it, without its password; it costs nothing when nobody looks.

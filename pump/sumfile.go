@@ -80,8 +80,24 @@ func (s *sumFile) unchanged() error {
 		return err
 	}
 	if now.Size() != s.info.Size() || !now.ModTime().Equal(s.info.ModTime()) {
-		s.info = now
 		return errChanged
+	}
+	return nil
+}
+
+// inPlace looks whether the file is unchanged and still what its path leads to.
+func (s *sumFile) inPlace() error {
+	if err := s.unchanged(); err != nil {
+		return err
+	}
+	now, err := os.Lstat(s.f.Name())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: it was removed", errChanged)
+	case err != nil:
+		return err
+	case !os.SameFile(now, s.info):
+		return fmt.Errorf("%w: another took its place", errChanged)
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (o *Option) parseWord(word string) (p parsed, err error) {
 	case KindInt:
 		p.value, err = parseInt(word, o.Min)
 	case KindSize:
-		p.value, err = parseSize(word)
+		p.value, err = ParseSize(word)
 	case KindDuration:
 		p, err = o.parseDuration(word)
 	case KindOctal:
@@ -108,9 +108,9 @@ func parseInt(word string, least int) (int, error) {
 	return n, nil
 }
 
-// parseSize reads N[B|K|M|G|T], powers of 1024 in any case, where a B may
+// ParseSize reads N[B|K|M|G|T], powers of 1024 in any case, where a B may
 // follow the others as well: 50M, 10kB.
-func parseSize(word string) (int64, error) {
+func ParseSize(word string) (int64, error) {
 	digits := strings.TrimRight(word, "bBkKmMgGtT")
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n < 0 || digits[0] == '+' {

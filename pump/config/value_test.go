@@ -10,12 +10,12 @@ func TestParseSize(t *testing.T) {
 		"0": 0, "1": 1, "100": 100, "10kB": 10240, "50M": 52428800, "50m": 52428800, "200MB": 200 << 20,
 		"1g": 1 << 30, "3T": 3 << 40, "7b": 7,
 	} {
-		if got, err := parseSize(word); err != nil || got != want {
+		if got, err := ParseSize(word); err != nil || got != want {
 			t.Errorf("size %q is %d (%v), want %d", word, got, err, want)
 		}
 	}
 	for _, word := range []string{"", "-1", "+1", "k", "1kk", "1.5M", "9999999T", "1 M", "M1", "99999999999999999999"} {
-		if got, err := parseSize(word); err == nil {
+		if got, err := ParseSize(word); err == nil {
 			t.Errorf("size %q is taken for %d", word, got)
 		}
 	}
