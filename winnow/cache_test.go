@@ -88,8 +88,6 @@ func TestVectors(t *testing.T) {
 		"removals of equal names are never merged": {Data, []step{{"/a/p", "R,x", "", T}, {"/b/p", "R,x", "", T}, {"/b/p", "R,x", "", F}}},
 		"names and links say nothing of bytes":     {Data, []step{{"/a/p", "n,x", "1,5,1,0,0", T}, {"/b/p", "n,x", "1,5,1,0,0", T}, {"/a/l", "L,y", "", T}, {"/b/l", "L,y", "", T}}},
 		"no sum, no duplicate":                     {Path, []step{{"/p", "0,1234", "1,5,1,0,0", T}, {"/p", "0,1234", "1,5,1,0,0", T}, {"/p", "", "", T}, {"/p", "", "", T}}},
-		"blocks carry their number": {Path, []step{
-			{"/p", "d,aa", "i,100,3,50,0", T}, {"/p", "d,aa", "i,100,3,50,1", T}, {"/p", "d,aa", "i,100,3,50,0", F}, {"/p", "d,aa", "i,100,3,50,1", F}, {"/q", "d,aa", "i,100,3,50,0", T}}},
 		"case of hexadecimal": {Path, []step{{"/p", "d,aa", "", T}, {"/p", "d,AA", "", F}, {"/a", "a,x", "", T}, {"/a", "a,X", "", T}}},
 		"leading slash":       {Path, []step{{"/p", "d,aa", "", T}, {"p", "d,aa", "", F}}},
 	} {
@@ -102,6 +100,47 @@ func TestVectors(t *testing.T) {
 					}
 				}
 			})
+		}
+	}
+}
+
+// Equal blocks are duplicates within one posting of one file alone: not under another number, path or way of
+// cutting, and not of a later posting, whose receivers need them all.
+func TestBlocksBelongToOnePosting(t *testing.T) {
+	for _, basis := range []Basis{Path, Name, Data} {
+		for _, mode := range []Mode{Many, One} {
+			c, _ := open(t, Options{Basis: basis, Mode: mode})
+			for i, s := range []struct {
+				path, parts string
+				at          float64
+				want        Verdict
+			}{
+				{"/d/p", "i,100,3,50,0", 1, Fresh}, {"/d/p", "i,100,3,50,1", 1, Fresh},
+				{"/d/p", "i,100,3,50,0", 1, Duplicate}, {"/d/p", "i,100,3,50,1", 1, Duplicate},
+				{"/e/p", "i,100,3,50,0", 1, Fresh},
+				{"/d/p", "i,100,3,50,0", 2, Fresh}, {"/d/p", "i,100,3,50,1", 2, Fresh}, {"/d/p", "i,100,3,50,1", 2, Duplicate},
+				{"/d/p", "i,100,4,50,0", 3, Fresh}, {"/d/p", "p,100,4,50,0", 4, Fresh},
+			} {
+				if got := pass(t, c, say(s.path, "d,aa", s.parts, s.at)); got != s.want {
+					t.Errorf("basis %d mode %d step %d, %s of %s at %v: %v, want %v", basis, mode, i, s.parts, s.path, s.at, got, s.want)
+				}
+			}
+		}
+	}
+}
+
+// Two sources that announce the same file side by side are both passed on whole, each block once.
+func TestBlocksOfRacingSources(t *testing.T) {
+	c, _ := open(t, Options{})
+	for no := range 3 {
+		for i, at := range []float64{2, 1, 2, 1} {
+			want := Fresh
+			if i >= 2 {
+				want = Duplicate
+			}
+			if v := pass(t, c, say("p", "d,aa", fmt.Sprintf("i,100,3,50,%d", no), at)); v != want {
+				t.Errorf("block %d announced at %v, turn %d: %v", no, at, i, v)
+			}
 		}
 	}
 }
@@ -226,7 +265,7 @@ func TestRemovalClearsAllBlocks(t *testing.T) {
 					want = Duplicate
 				}
 				for no := range 3 {
-					if v := pass(t, c, say("p", "d,aa", fmt.Sprintf("i,100,3,50,%d", no), float64(round*2+1))); v != want {
+					if v := pass(t, c, say("p", "d,aa", fmt.Sprintf("i,100,3,50,%d", no), []float64{1, 3, 3}[round])); v != want {
 						t.Errorf("mode %d, after %v, round %d block %d: %v", mode, between.Sum, round, no, v)
 					}
 				}

@@ -2,7 +2,8 @@
 // already? Its cache lets several redundant sources feed one network without
 // anything being sent twice, and without losing what really changed.
 //
-//	Key     what makes two announcements the same: sum, path by basis, exact parts
+//	Key     what makes two announcements the same: sum, path by basis, exact parts; of blocks
+//	        the time of the posting of their file, too
 //	Slot    what an announcement speaks of: a path, or one block of it
 //	Mark    the last thing known of a slot: key, time announced, first sight
 //	Fresh   nobody announced it yet; the caller now holds it

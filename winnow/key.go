@@ -36,7 +36,7 @@ func sightOf(a *post.Announcement, basis Basis) sight {
 		s.slot = sum128(append(strconv.AppendInt(append(space[:0], "block\x00"...), a.Block.Number, 10), "\x00"+p...))
 		b := a.Block
 		b.Number = 0
-		s.layout = uint32(sum128(append(space[:0], b.String()...))[0]) | 1
+		s.layout = uint32(sum128(strconv.AppendInt(append(space[:0], b.String()...), s.time, 16))[0]) | 1
 	}
 	if old := a.Header(post.HeaderOldname); old != "" {
 		s.old = pathSlot(space[:0], strings.TrimLeft(old, "/"))
@@ -59,7 +59,9 @@ func hasKey(f post.Fingerprint) bool { return f.Method != "" && f.Method != post
 func pathSlot(b []byte, p string) digest { return sum128(append(append(b, "path\x00"...), p...)) }
 
 // appendKey writes what must be equal in two announcements of the same thing:
-// sum, path by basis, exact parts.
+// sum, path by basis, exact parts. A block is the same only within one posting of its file, of which all
+// blocks bear the time: were those withheld that a later posting or another path has, too, whoever
+// receives the others would wait for them for ever.
 func appendKey(b []byte, a *post.Announcement, p string, basis Basis) []byte {
 	b = append(appendSum(b, a), 0)
 	switch {
@@ -72,6 +74,9 @@ func appendKey(b []byte, a *post.Announcement, p string, basis Basis) []byte {
 	}
 	if a.Sum.Method == post.SumLater {
 		b = append(append(b, 0), mtime(a)...)
+	}
+	if isBlock(a) {
+		b = strconv.AppendInt(append(b, 0), a.Time.Time().UnixNano(), 10)
 	}
 	return b
 }
@@ -95,9 +100,9 @@ func speaksOfPath(f post.Fingerprint) bool {
 	return f.IsRemoval() || f.IsLink() || f.Method == post.SumMkdir
 }
 
-// pathMatters: basis Data never merges what has no bytes, or no sum over them.
+// pathMatters: basis Data never merges what has no bytes, or no sum over them, and no basis blocks.
 func pathMatters(a *post.Announcement, basis Basis) bool {
-	return basis == Path || speaksOfPath(a.Sum) || basis == Data && !identifiesBytes(a)
+	return basis == Path || isBlock(a) || speaksOfPath(a.Sum) || basis == Data && !identifiesBytes(a)
 }
 
 func identifiesBytes(a *post.Announcement) bool {
