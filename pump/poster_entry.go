@@ -59,12 +59,14 @@ func (p *Poster) announce(ctx context.Context, e entry) error {
 
 // wanted asks the rules and the events before anything is read.
 func (p *Poster) wanted(e entry) bool {
-	if !p.happens(e) {
-		return false
-	}
-	choice, err := p.rules.Choose(p.probe(e.path))
+	return p.happens(e) && p.accepted(e.path)
+}
+
+// accepted asks the rules.
+func (p *Poster) accepted(path string) bool {
+	choice, err := p.rules.Choose(p.probe(path))
 	if err != nil {
-		p.failed(e.path, err)
+		p.failed(path, err)
 		return false
 	}
 	if choice.Accept {
@@ -72,7 +74,7 @@ func (p *Poster) wanted(e entry) bool {
 	}
 	p.Counters.Rejected.Add(1)
 	if p.cfg.Values.Bool("log_reject") {
-		p.host.Log.Info("rejected", "path", e.path, "rule", choice.Line)
+		p.host.Log.Info("rejected", "path", path, "rule", choice.Line)
 	}
 	return false
 }
@@ -154,14 +156,33 @@ func (p *Poster) link(ctx context.Context, e entry) error {
 	if err := p.send(ctx, e.path, a); err != nil || !p.cfg.Values.Bool("follow_symlinks") {
 		return err
 	}
-	real, err := filepath.EvalSymlinks(e.path)
-	if err != nil {
+	real, ok := p.behind(e.path)
+	if !ok {
 		return nil // a link may lead nowhere
 	}
-	if info, err := os.Lstat(real); err == nil && info.Mode().IsRegular() {
+	if info, err := os.Lstat(real); err == nil && info.Mode().IsRegular() && p.accepted(real) {
 		return p.file(ctx, entry{path: real, info: info})
 	}
 	return nil
+}
+
+// behind is the path a link leads to, in the terms of post_base_dir. What lies outside of that has no URL there,
+// and its checksum is nobody's business.
+func (p *Poster) behind(link string) (string, bool) {
+	real, err := filepath.EvalSymlinks(link)
+	if err != nil {
+		return "", false
+	}
+	dir := p.maker.BaseDir
+	if dir == "" || p.maker.BaseURL == post.LocalBase {
+		return real, true
+	}
+	base, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", false
+	}
+	rel, err := filepath.Rel(base, real)
+	return filepath.Join(dir, rel), err == nil && filepath.IsLocal(rel)
 }
 
 // file announces a file, whole or in blocks, with sums of what it holds once it holds still.

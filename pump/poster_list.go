@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"srpump/post/watch"
 )
@@ -104,7 +105,7 @@ func splitNUL(data []byte, atEOF bool) (int, []byte, error) {
 
 // listTree lists one name. A name that is not there is the announcement of a removal.
 func (p *Poster) listTree(ctx context.Context, name string, fn func(entry) error) error {
-	root := p.named(name)
+	root := p.entered(name)
 	var missing bool
 	err := watch.Walk(ctx, []string{root}, watch.WalkOptions{NeedInfo: true, Follow: p.cfg.Values.Bool("follow_symlinks"), Fault: func(path string, err error) {
 		if path == root && errors.Is(err, fs.ErrNotExist) {
@@ -117,6 +118,19 @@ func (p *Poster) listTree(ctx context.Context, name string, fn func(entry) error
 		err = fn(entry{path: root})
 	}
 	return err
+}
+
+// entered is the path a name stands for, with a slash after it where a link is to be entered: one named so, and
+// post_base_dir itself, which is nothing that could be announced.
+func (p *Poster) entered(name string) string {
+	path := p.named(name)
+	if !strings.HasSuffix(name, "/") && path != filepath.Clean(p.maker.BaseDir) {
+		return path
+	}
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return path
+	}
+	return strings.TrimSuffix(path, "/") + "/"
 }
 
 // named is the path a name stands for, with realpath_post without symbolic links; what is not there has none.

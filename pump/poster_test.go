@@ -5,9 +5,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"srpump/post"
 	"srpump/pump/config"
 )
 
@@ -182,6 +185,69 @@ func TestSumGiven(t *testing.T) {
 	for _, args := range [][]string{{"-sum", "a"}, {"-sum", "a,"}, {"-sum", "a,x y"}, {"-header", "sum=d,00"}, {"-sum", "x,1"}} {
 		if p, err := NewPoster(h.config(config.Post, append(args, "-post_broker", "sqlite://"+h.db, "-post_base_url", "http://h/")...), h.host()); err == nil || !strings.Contains(err.Error(), "cannot use sum") {
 			t.Errorf("%v: %v %v", args, p, err)
+		}
+	}
+}
+
+// sr_options(5), follow_symlinks: what a link leads to is announced by its own path, unless the rules turn it away
+// or it is outside of post_base_dir, which may itself be a link; directories behind links are walked, not in circles.
+func TestFollowSymlinks(t *testing.T) {
+	h := newHouse(t)
+	h.write("real/sub/a", "aaa")
+	h.write("real/hide/b", "b")
+	secret := h.write("outside/c", "c")
+	for link, to := range map[string]string{"base": "real", "real/in": "sub/a", "real/hidden": "hide/b", "real/out": secret, "real/dangling": "nowhere",
+		"real/self": "self", "real/sub/up": "..", "real/dir": "../outside"} {
+		if err := os.Symlink(to, filepath.Join(h.dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for follow, want := range map[string]string{
+		"off": "dangling dir hidden in out self sub/a sub/up",
+		"on":  "dangling dir/c hidden in out self sub/a sub/a",
+	} {
+		t.Run(follow, func(t *testing.T) {
+			exchange := "x" + follow
+			got := h.capture(exchange)
+			p := h.poster(config.Post, "-post_exchange", exchange, "-follow_symlinks", follow, "-reject", ".*/hide/.*")
+			if err := p.Post(t.Context(), []string{h.dir + "/base/"}); err != nil {
+				t.Fatal(err)
+			}
+			names := func() string {
+				var out []string
+				for _, a := range got() {
+					out = append(out, a.Path)
+				}
+				slices.Sort(out)
+				return strings.Join(out, " ")
+			}
+			h.until(want, func() bool { return names() == want })
+		})
+	}
+}
+
+// sr_options(5), inflight: sr_watch leaves a file alone until it is as old as that.
+func TestInflightIsAnAge(t *testing.T) {
+	h := newHouse(t)
+	got := h.capture("xout")
+	h.write("base/here/x", "")
+	p := h.poster(config.Watch, "-sleep", "0.1", "-inflight", "1h")
+	end := h.start(func(ctx context.Context) error { return p.Watch(ctx, []string{h.dir + "/base"}) })
+	h.until("watching", func() bool { return strings.Contains(h.log.String(), "msg=watching") })
+	h.write("base/young", "y")
+	old, then := h.write("base/there/old", "o"), time.Now().Add(-2*time.Hour)
+	if err := os.Chtimes(old, then, then); err != nil {
+		t.Fatal(err)
+	}
+	h.until("the old one is announced", func() bool {
+		return slices.ContainsFunc(got(), func(a *post.Announcement) bool { return a.Path == "there/old" })
+	})
+	if err := end(); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range got() {
+		if a.Path == "young" {
+			t.Error("a young file was announced")
 		}
 	}
 }

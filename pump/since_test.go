@@ -117,10 +117,7 @@ func TestPostSince(t *testing.T) {
 // A link that is followed is as new as what it leads to.
 func TestPostSinceLink(t *testing.T) {
 	h := newHouse(t)
-	target := h.write("target", "x")
-	if err := os.MkdirAll(h.dir+"/base", 0o755); err != nil {
-		t.Fatal(err)
-	}
+	target := h.write("base/.d/target", "x")
 	if err := os.Symlink(target, h.dir+"/base/link"); err != nil {
 		t.Fatal(err)
 	}
@@ -128,11 +125,11 @@ func TestPostSinceLink(t *testing.T) {
 	if err := os.Chtimes(target, now, now); err != nil {
 		t.Fatal(err)
 	}
-	if got := h.since(now, "-since", "1h"); len(got) != 0 {
-		t.Errorf("announced %q for what a link leads to", got)
+	if got := h.since(now, "-since", "1h"); !slices.Equal(got, []string{".d/target"}) {
+		t.Errorf("announced %q, not what a link leads to alone", got)
 	}
-	if got := h.since(now, "-since", "1h", "-follow_symlinks", "on"); len(got) != 2 {
-		t.Errorf("announced %q, want link and file", got)
+	if got := h.since(now, "-since", "1h", "-follow_symlinks", "on"); len(got) != 3 {
+		t.Errorf("announced %q, want link and file, and the file that the link leads to", got)
 	}
 }
 
