@@ -209,3 +209,17 @@ func TestHookKeepsTheOrderOfAPath(t *testing.T) {
 		}
 	}
 }
+
+// What can be no argument of a program is given up at once, and said to be so.
+func TestHookUnfit(t *testing.T) {
+	h := newHouse(t)
+	web := h.web(map[string]string{"/f": "1"})
+	f, _ := h.run(config.Subscribe, "-exchange", "xin", "-directory", h.dir+"/in", "-on_message", "cmd:true ${header.odd}")
+	a := announced(web.URL+"/", "f", "1", 1)
+	a.SetHeader("odd", "a\x00b")
+	h.post("xin", a)
+	h.until("it is given up", func() bool { n, _ := f.jobs.len(); return f.Counters.GivenUp.Load() == 1 && n == 0 })
+	if dead := h.deadLetters(f); f.retries.Len() != 0 || !strings.Contains(dead, "the system takes no such argument") {
+		t.Errorf("%d wait, given up is %s", f.retries.Len(), dead)
+	}
+}

@@ -51,7 +51,23 @@ func (s *session) retry(ctx context.Context, args []string) error {
 		_, err := retry.Export(t.st.Dir(), s.Stdout, patterns)
 		return err
 	}
+	if err := matched(t.st, verb, patterns); err != nil {
+		return err
+	}
 	return s.orderRetries(ctx, t.st, retry.Order{Do: verb, Patterns: patterns})
+}
+
+// matched fails when an order would be about nothing. What it did says less: of one that was cut short by a kill only
+// the rest is counted.
+func matched(st config.State, verb string, patterns []string) error {
+	list, err := retry.List(st.Dir())
+	if err != nil {
+		return fmt.Errorf("cannot list retries: %w", err)
+	}
+	if len(patterns) > 0 && !slices.ContainsFunc(list, func(l retry.Listed) bool { return retry.Matches(patterns, l.Path) }) {
+		return fmt.Errorf("cannot %s %q: nothing matches", verb, patterns)
+	}
+	return nil
 }
 
 // listRetries prints a table, or a JSON object a line. Passwords are masked.
@@ -158,9 +174,6 @@ func (s *session) obeyHere(st config.State) error {
 func (s *session) sayOutcome(o retry.Order, out retry.Outcome) error {
 	if out.Error != "" {
 		return fmt.Errorf("cannot %s: %s", o.Do, out.Error)
-	}
-	if len(o.Patterns) > 0 && out.Waiting+out.Dead+out.Left == 0 {
-		return fmt.Errorf("cannot %s %q: nothing matches", o.Do, o.Patterns)
 	}
 	what := map[string]string{retry.Requeue: "due now", retry.Drop: "dropped"}[o.Do]
 	s.sayf("%s: %d waiting, %d given up", what, out.Waiting, out.Dead)
