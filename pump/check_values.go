@@ -23,6 +23,7 @@ func (k *check) values() {
 	if v.Set("instances") && v.Int("instances") == 0 {
 		k.warnOption("instances", "option \"instances\" is 0, which leaves the number to the program and stops nothing", "disable the configuration if it should not run")
 	}
+	k.deletes()
 	for _, o := range []string{"chmod", "chmod_dir"} {
 		if text := v.Text(o); v.Set(o) && v.Octal(o) != 0 && v.Octal(o) < 0o100 {
 			k.warnOption(o, fmt.Sprintf("option %q is %04o, which gives the owner nothing", o, v.Octal(o)), "write all digits, as in "+padded(text))
@@ -30,6 +31,18 @@ func (k *check) values() {
 	}
 	if k.c.Preset == config.Watch && len(v.List("path")) == 0 {
 		k.warn(k.c.Path, 0, "no path to watch", "set path, or name directories on the command line")
+	}
+}
+
+// deletes says of which files the option delete removes nothing.
+func (k *check) deletes() {
+	v := k.c.Values
+	switch {
+	case k.c.Preset&posts != 0 || !v.Bool("delete") || v.Bool("notify_only"):
+	case k.c.Preset == config.Sender && v.String("base_dir") == "":
+		k.warnOption("delete", "option \"delete\" removes nothing: files of this host are removed only below base_dir, which is not set", "set base_dir")
+	case k.c.Preset != config.Sender:
+		k.warnOption("delete", "option \"delete\" cannot remove what is fetched by http and https", "it removes files of SFTP and FTP servers, and those of this host below base_dir")
 	}
 }
 

@@ -99,7 +99,7 @@ func (f *Flow) sendThere(ctx context.Context, j *job, url string) {
 	if sent.Unset != nil {
 		f.host.Log.Warn("attributes not set", "url", config.Redact(url), "error", sent.Unset)
 	}
-	j.sum = j.a.Sum.Announced(sent.Sum)
+	j.sum, j.spent, j.proof = j.a.Sum.Announced(sent.Sum), true, sent.Validator
 	f.delivered(ctx, j, sent.Size)
 }
 

@@ -39,12 +39,14 @@ type job struct {
 	turn   *turn
 	input  *hook.StageInput // what the filter of a stage is given; else nil
 
-	wrote   bool             // what is at its place is its own, not the source itself
-	carried bool             // what is installed is the content that came with it
-	grown   bool             // the source holds more than announced
-	seen    post.Fingerprint // of a first fetch that was not what was announced
-	sum     post.Fingerprint // of what is installed
-	block   partition.Block  // the same
+	wrote   bool               // what is at its place is its own, not the source itself
+	carried bool               // what is installed is the content that came with it
+	grown   bool               // the source holds more than announced
+	seen    post.Fingerprint   // of a first fetch that was not what was announced
+	sum     post.Fingerprint   // of what is installed
+	spent   bool               // the source is there twice: see finished
+	proof   transfer.Validator // of the source that was fetched, where it was
+	block   partition.Block    // the same
 
 	// Who keeps the announcement, should this process die. Guarded by jobSet.
 	tag       broker.Tag

@@ -97,7 +97,7 @@ func (f *Flow) fromOld(ctx context.Context, j *job, tree *fetch.Tree) bool {
 	if same, err := fetch.Same(ctx, old, j.other.Path, j.a, f.keepsSums()); err != nil || !same {
 		return false
 	}
-	j.sum, j.block = j.a.Sum, j.a.Block
+	j.sum, j.block, j.spent = j.a.Sum, j.a.Block, true
 	f.install.Take(f.fetchJob(j, tree), old, j.other.Path, func(err error) {
 		if err != nil { // what cannot be linked can be fetched
 			f.apart(ctx, j)
@@ -122,7 +122,7 @@ func (f *Flow) alike(ctx context.Context, j *job, tree *fetch.Tree) {
 		f.unchanged(ctx, j)
 		return
 	}
-	j.sum, j.block = j.a.Sum, j.a.Block
+	j.sum, j.block, j.spent = j.a.Sum, j.a.Block, true
 	f.install.Adjust(want, func(err error) { f.installed(ctx, j, "adjusted", err) })
 }
 

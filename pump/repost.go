@@ -16,12 +16,8 @@ func (f *Flow) repost(ctx context.Context, j *job) {
 		f.stage.give(ctx, j, j.at.Full())
 		return
 	}
-	if f.stage != nil && !f.stage.keep {
-		f.end(j, done)
-		return
-	}
-	if f.announce == nil {
-		f.end(j, done)
+	if f.announce == nil || f.stage != nil && !f.stage.keep {
+		f.finished(j)
 		return
 	}
 	a := f.copied(j)
@@ -138,7 +134,7 @@ func (f *Flow) confirmed(j *job, err error) {
 	switch {
 	case err == nil:
 		f.report(j, codeDone, "Published")
-		f.end(j, done)
+		f.finished(j)
 	case errors.Is(err, broker.ErrClosed):
 	case errors.Is(err, broker.ErrMessage), errors.Is(err, broker.ErrPrecondition):
 		f.giveUp(j, err) // this one can never be announced; the next may

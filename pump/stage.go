@@ -173,7 +173,7 @@ func (s *stage) answered(ctx context.Context, j *job, v hook.Verdict) {
 		f.crew.start(func() { f.send(ctx, j, s.kept(j)) })
 	default:
 		f.report(j, codeDone, "Published")
-		f.end(j, done)
+		f.finished(j)
 	}
 }
 

@@ -122,6 +122,7 @@ func (f *Flow) download(ctx context.Context, j *job, tree *fetch.Tree) {
 	}
 	j.sum, j.block = j.a.Sum.Announced(s.Sum), partition.WholeFile(s.Size)
 	j.wrote = !s.Same
+	j.spent, j.proof = !s.Same, s.Validator
 	f.install.Install(s, func(err error) { f.installed(ctx, j, "fetched", err) })
 }
 
@@ -280,10 +281,10 @@ func (f *Flow) unchanged(ctx context.Context, j *job) {
 	f.Counters.Unchanged.Add(1)
 	f.host.Log.Info("unchanged", "path", j.at.Full(), "sum", j.a.Sum)
 	f.report(j, codeNotModified, "not modified3")
-	j.sum, j.block = j.a.Sum, j.a.Block
+	j.sum, j.block, j.spent = j.a.Sum, j.a.Block, true
 	if f.owesNews(j, before) {
 		f.onward(ctx, j, j.hasFile())
 		return
 	}
-	f.end(j, done)
+	f.finished(j)
 }

@@ -40,6 +40,8 @@ type File struct {
 type Sent struct {
 	Size int64
 	Sum  post.Fingerprint // computed; zero when none was needed
+	// Validator is of the source whose bytes these are.
+	transfer.Validator
 	// Unset is why the server does not set what File asks for, the first time it refuses; the file
 	// is there all the same.
 	Unset error

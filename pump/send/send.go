@@ -55,7 +55,7 @@ func (s *Sender) complete(ctx context.Context, f File, t target, from *source) (
 	if out.Sum, err = from.verify(&f); err != nil {
 		return out, err
 	}
-	out.Size = from.r.n
+	out.Size, out.Validator = from.r.n, from.Validator
 	if taken != out.Size {
 		return out, short(t.tempURL, taken, out.Size)
 	}

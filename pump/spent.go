@@ -1,0 +1,142 @@
+package pump
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"srpump/pump/transfer"
+)
+
+// finished ends a job that is done: what it installed is durable, and where the flow announces,
+// confirmed. With the option delete its source is removed before; a kill between the two is a
+// source that is not there when the announcement comes again, and a file that is here.
+func (f *Flow) finished(j *job) {
+	if !j.spent || !f.cfg.Values.Bool("delete") {
+		f.end(j, done)
+		return
+	}
+	f.crew.start(func() {
+		err := f.removeSource(f.grace, j)
+		switch {
+		case err == nil:
+			f.host.Log.Info("source removed", "path", j.at.Full(), "url", j.url())
+		case f.grace.Err() != nil:
+			return // stopped: it comes again at the next start
+		default:
+			f.host.Log.Warn("source not removed", "path", j.at.Full(), "url", j.url(), "error", err)
+		}
+		f.end(j, done)
+	})
+}
+
+// Why a source stays.
+var (
+	errKept     = errors.New("files are not removed by this kind of URL")
+	errNoBase   = errors.New("files of this host are removed only below base_dir, which is not set")
+	errItself   = errors.New("it is the file that was made of it")
+	errNewer    = errors.New("it is no longer the file that was fetched")
+	errUnproven = errors.New("nothing tells whether it still is the file that was fetched")
+)
+
+// removeSource removes the source of j, if it still is what was fetched.
+func (f *Flow) removeSource(ctx context.Context, j *job) error {
+	if j.from.Local != "" {
+		return f.removeLocal(j)
+	}
+	scheme, _, _ := strings.Cut(j.from.URL, ":")
+	source := f.sources[strings.ToLower(scheme)]
+	w, writes := source.(transfer.Writer)
+	look, looks := source.(transfer.Lister)
+	if !writes || !looks {
+		return errKept
+	}
+	return f.trying(ctx, j, func(bool) error {
+		e, err := look.Stat(ctx, j.from.URL)
+		if err == nil {
+			if err = j.stillIs(e); err == nil {
+				err = w.Remove(ctx, j.from.URL)
+			}
+		}
+		if err != nil && transfer.ClassOf(err) == transfer.NotFound {
+			return nil
+		}
+		return err
+	})
+}
+
+// stillIs fails when what a server says of the source is not what was fetched, or when it tells a time and
+// nobody knows the one of what was.
+func (j *job) stillIs(e transfer.Entry) error {
+	if e.Size >= 0 && e.Size != j.block.Length() {
+		return errNewer
+	}
+	if e.Rough || e.ModTime.IsZero() {
+		return nil
+	}
+	known := j.proof.ModTime
+	if known.IsZero() {
+		known = j.a.Mtime().Time()
+	}
+	switch {
+	case known.IsZero():
+		return errUnproven
+	case !sameTime(known, e.ModTime):
+		return errNewer
+	}
+	return nil
+}
+
+// sameTime compares two times of a file to the microsecond, or where one has no fraction, to the second.
+func sameTime(a, b time.Time) bool {
+	fine := time.Microsecond
+	if a.Nanosecond() == 0 || b.Nanosecond() == 0 {
+		fine = time.Second
+	}
+	return a.Truncate(fine).Equal(b.Truncate(fine))
+}
+
+// removeLocal removes a source on this host: below base_dir, and no link on the way leads out of it.
+func (f *Flow) removeLocal(j *job) error {
+	base := f.cfg.Values.String("base_dir")
+	if base == "" {
+		return errNoBase
+	}
+	rel, err := filepath.Rel(base, j.from.Local)
+	if err != nil || !filepath.IsLocal(rel) {
+		return errBelow
+	}
+	if oneName(j.from.Local, j.at.Full()) && f.plan.there == nil {
+		return errItself
+	}
+	root, err := os.OpenRoot(base)
+	if err != nil {
+		return fmt.Errorf("cannot open directory: %w", err)
+	}
+	defer root.Close()
+	info, err := root.Lstat(rel)
+	if err == nil {
+		err = j.stillIs(transfer.Entry{Size: info.Size(), ModTime: info.ModTime()})
+	}
+	if err == nil {
+		err = root.Remove(rel)
+	}
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// oneName reports whether two paths lead to one name in one directory.
+func oneName(a, b string) bool {
+	if filepath.Base(a) != filepath.Base(b) {
+		return false
+	}
+	x, errX := os.Stat(filepath.Dir(a))
+	y, errY := os.Stat(filepath.Dir(b))
+	return errX == nil && errY == nil && os.SameFile(x, y)
+}
