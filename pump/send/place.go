@@ -40,10 +40,20 @@ func at(u *url.URL, path string) string {
 	return v.String()
 }
 
-// Mkdir makes a directory and those above it, unless it is known to be there.
+// Mkdir makes a directory and those above it, unless it is known to be there. It is done one at a time: to
+// servers that cannot tell, a directory another connection has just made looks like one that may not be made.
 func (s *Sender) Mkdir(ctx context.Context, raw string) error {
 	if u, err := url.Parse(raw); err != nil || path.Clean("/"+u.Path) == "/" || s.dirs.has(raw) {
 		return nil // of what is no URL, the next step says so
+	}
+	select {
+	case s.making <- struct{}{}:
+		defer func() { <-s.making }()
+	case <-ctx.Done():
+		return transfer.Fail("mkdir", raw, transfer.Cancelled, ctx.Err())
+	}
+	if s.dirs.has(raw) {
+		return nil
 	}
 	if err := s.to.Mkdir(ctx, raw, s.o.DirMode); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -192,6 +193,23 @@ func TestSendDirectoryGone(t *testing.T) {
 	}
 	if _, err := b.s.Send(t.Context(), f); err != nil || b.there() != "in/sub/foo=x" {
 		t.Errorf("%v: %s", err, b.there())
+	}
+}
+
+// Of many who need a directory at once, one makes it.
+func TestMkdirOnce(t *testing.T) {
+	b := newBench(t)
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			if err := b.s.Mkdir(t.Context(), "dir://host/a/b"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if !slices.Equal(b.to.calls, []string{"mkdir /a/b"}) {
+		t.Errorf("asked for %q", b.to.calls)
 	}
 }
 

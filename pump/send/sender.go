@@ -25,12 +25,14 @@ type Sender struct {
 	o    Options
 	dirs dirs
 
+	making chan struct{} // held while a directory is made
+
 	noMode, noTime atomic.Bool // the server sets none
 }
 
 // New makes a Sender. Where to is a transfer.Lister too, sizes are confirmed by what it says.
 func New(to transfer.Writer, o Options) *Sender {
-	s := &Sender{to: to, o: o}
+	s := &Sender{to: to, o: o, making: make(chan struct{}, 1)}
 	s.look, _ = to.(transfer.Lister)
 	return s
 }
