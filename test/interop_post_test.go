@@ -202,6 +202,7 @@ func interopWatch(t *testing.T, url string) {
 	next(t, got).expect(t, map[string]string{"parts": "1,6,1,0,0"})
 	w.stop()
 
+	must(t, os.MkdirAll(h.path("base/D"), 0o755))
 	w = watch()
 	appear := func(name, text string) { // at once: without a pause, a file being written may be announced twice
 		h.write("appear", text)
