@@ -143,35 +143,94 @@ func (s *scribbler) do() string {
 	}
 }
 
-// Whatever is done to a watched tree, a mirror of it ends equal: names, bytes, links, modes and
-// times. Of a failure the seed and the shortest beginning after which the two differed are said.
-func TestMirror(t *testing.T) {
-	seed := rand.Uint64()
-	if s := os.Getenv("SEED"); s != "" {
-		_, _ = fmt.Sscan(s, &seed)
-	}
-	const steps, together = 10_000, 500
+// A mirroring is a tree that is scribbled in, watched, and copied by who follows.
+type mirroring struct {
+	*host
+	s                *scribbler
+	done             int
+	ops              []string // since the trees were last equal
+	watch, subscribe *running
+}
+
+func newMirroring(t *testing.T, seed uint64) *mirroring {
 	h := newHost(t)
 	must(t, os.MkdirAll(h.path("src"), 0o755))
 	url, in := "sqlite://"+h.path("pump.db"), "xs_mirror"
-	subscribe := h.start("sr_subscribe", "-b", url, "-exchange", in, "-mirror", "-directory", h.path("dst"))
-	subscribe.await("consuming")
-	watch := h.start("sr_watch", "-pb", url, "-px", in, "-pbd", h.path("src"), "-pbu", serveDir(t, h.path("src")),
+	m := &mirroring{host: h, s: &scribbler{Rand: rand.New(rand.NewPCG(seed, 0)), dir: h.path("src")}}
+	m.subscribe = h.start("sr_subscribe", "-b", url, "-exchange", in, "-mirror", "-directory", h.path("dst"))
+	m.subscribe.await("consuming")
+	m.watch = h.start("sr_watch", "-pb", url, "-px", in, "-pbd", h.path("src"), "-pbu", serveDir(t, h.path("src")),
 		"-events", "create,modify,delete,link,move,mkdir,rmdir", "-p", h.path("src"))
-	watch.await("watching")
-	s := &scribbler{Rand: rand.New(rand.NewPCG(seed, 0)), dir: h.path("src")}
-	for done := 0; done < steps; done += together {
-		var ops []string
-		for range together {
-			ops = append(ops, s.do())
+	m.watch.await("watching")
+	return m
+}
+
+// together is how many things are done between two looks at the trees.
+const together = 500
+
+// follows does things until n are done in all, looking at the trees in between, and reports
+// whether they were always equal in the end.
+func (m *mirroring) follows(n int) bool {
+	for m.done < n {
+		m.ops = nil
+		for range min(together, n-m.done) {
+			m.ops = append(m.ops, m.s.do())
+			m.done++
 		}
-		s.rest()
-		want := mirrored(h.path("src"))
-		waitFor(t, fmt.Sprintf("equal trees after %d operations (SEED=%d)", done+together, seed), func() bool { return mirrored(h.path("dst")) == want },
-			func() string { return differing(want, mirrored(h.path("dst"))) }, func() string { return strings.Join(ops, "\n") }, subscribe.text, watch.text)
+		m.s.rest()
+		if !m.equal() {
+			return false
+		}
 	}
-	watch.stop()
-	subscribe.stop()
+	return true
+}
+
+// equal waits for the copy to be what the tree is; it reports whether it ever was.
+func (m *mirroring) equal() bool {
+	want, tick := mirrored(m.path("src")), time.NewTicker(5*time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(deadline); time.Now().Before(end); <-tick.C {
+		if mirrored(m.path("dst")) == want {
+			return true
+		}
+	}
+	return false
+}
+
+// shortest looks, by halves, for the fewest things of this seed after which the trees differ: more than good,
+// at most bad. What fails by chance may be given as bad.
+func shortest(t *testing.T, seed uint64, good, bad int) int {
+	for bad-good > 1 {
+		m := newMirroring(t, seed)
+		half := (good + bad) / 2
+		if m.follows(half) {
+			good = half
+		} else {
+			bad = min(bad, m.done)
+		}
+		m.watch.kill()
+		m.subscribe.kill()
+	}
+	return bad
+}
+
+// Whatever is done to a watched tree, a mirror of it ends equal: names, bytes, links, modes and
+// times. Of a failure the seed and the shortest beginning after which the two differed are said; the
+// environment's SEED does the same things again.
+func TestMirror(t *testing.T) {
+	seed := rand.Uint64()
+	if s := os.Getenv("SEED"); s != "" {
+		_, err := fmt.Sscan(s, &seed)
+		must(t, err)
+	}
+	m := newMirroring(t, seed)
+	if !m.follows(10_000) {
+		t.Errorf("SEED=%d: the trees differ after %d operations\n%s\n%s\n%s\n%s", seed, m.done, differing(mirrored(m.path("src")), mirrored(m.path("dst"))),
+			strings.Join(m.ops, "\n"), m.subscribe.text(), m.watch.text())
+		t.Errorf("SEED=%d: the fewest operations after which they differ: %d", seed, shortest(t, seed, m.done-len(m.ops), m.done))
+	}
+	m.watch.stop()
+	m.subscribe.stop()
 }
 
 // differing is what one listing has and the other has not.
