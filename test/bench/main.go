@@ -29,6 +29,7 @@ func rows() []row {
 		{"post-rabbit", postRabbit},
 		{"post-sqlite", postSQLite},
 		{"post-cold", postCold},
+		{"post-blocks", postBlocks},
 		{"winnow", winnowRow},
 		{"winnow-memory", winnowMemory},
 		{"subscribe-tmpfs", subscribeFast},
