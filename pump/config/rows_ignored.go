@@ -19,7 +19,7 @@ func ignoredRows() []Option {
 		{Name: "move", Kind: KindList, Arg: "old new", For: Post,
 			Help: "v02 reads it and does nothing either; sr_watch announces moves"},
 		{Name: "reconnect", Aliases: []string{"rr"}, Kind: KindBool, Default: "off", For: posters,
-			Help: "an aid of the tests of v02"},
+			Help: "a connection is made anew when it is lost, not between blocks"},
 		{Name: "remote_config_url", Kind: KindString, Arg: "url", For: pumps,
 			Help: "configurations are not fetched; do so with a command of your choice"},
 		{Name: "use_amqplib", Kind: KindBool, Default: "off", For: pumps,
