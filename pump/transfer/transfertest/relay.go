@@ -4,12 +4,54 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
 // relay stands between a Getter and its server and does to each connection
 // what fault says, after so many bytes to the Getter. It ends with the test.
 func relay(t *testing.T, server string, after int64, fault func(*link)) (addr string) {
+	t.Helper()
+	return serve(t, func(client net.Conn, over <-chan struct{}) { forward(client, server, after, fault, over) })
+}
+
+// relayUp is relay that counts the bytes to the server.
+func relayUp(t *testing.T, server string, after int64, fault func(*link)) (addr string) {
+	t.Helper()
+	return serve(t, func(client net.Conn, over <-chan struct{}) { forwardUp(client, server, after, fault, over) })
+}
+
+// relayCount only counts what goes through it, in both directions.
+func relayCount(t *testing.T, server string) (addr string, down, up *atomic.Int64) {
+	t.Helper()
+	down, up = new(atomic.Int64), new(atomic.Int64)
+	addr = serve(t, func(client net.Conn, _ <-chan struct{}) {
+		defer client.Close()
+		to, err := net.Dial("tcp", server)
+		if err != nil {
+			return
+		}
+		defer to.Close()
+		go func() { _, _ = io.Copy(&counter{to, up}, client); to.Close() }()
+		_, _ = io.Copy(&counter{client, down}, to)
+	})
+	return addr, down, up
+}
+
+// counter counts what is written.
+type counter struct {
+	net.Conn
+	n *atomic.Int64
+}
+
+func (c *counter) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// serve accepts connections until the test ends.
+func serve(t *testing.T, each func(client net.Conn, over <-chan struct{})) (addr string) {
 	t.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -28,7 +70,7 @@ func relay(t *testing.T, server string, after int64, fault func(*link)) (addr st
 			if err != nil {
 				return
 			}
-			wg.Go(func() { forward(client, server, after, fault, over) })
+			wg.Go(func() { each(client, over) })
 		}
 	})
 	return ln.Addr().String()
@@ -49,6 +91,18 @@ func forward(client net.Conn, server string, after int64, fault func(*link), ove
 	defer up.Close()
 	go func() { _, _ = io.Copy(up, client) }() // ends when either is closed
 	_, _ = io.CopyN(client, up, after)
+	fault(&link{client, over})
+}
+
+func forwardUp(client net.Conn, server string, after int64, fault func(*link), over <-chan struct{}) {
+	defer client.Close()
+	up, err := net.Dial("tcp", server)
+	if err != nil {
+		return
+	}
+	defer up.Close()
+	go func() { _, _ = io.Copy(client, up) }() // ends when either is closed
+	_, _ = io.CopyN(up, client, after)
 	fault(&link{client, over})
 }
 

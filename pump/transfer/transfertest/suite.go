@@ -1,5 +1,6 @@
-// Package transfertest is what every transfer.Getter promises, as a suite that
-// each scheme runs against its real server.
+// Package transfertest is what every transfer.Getter, transfer.Lister and
+// transfer.Writer promises, as suites that each scheme runs against its real
+// server: Run, RunList and RunWrite.
 package transfertest
 
 import (
@@ -21,24 +22,34 @@ type Harness struct {
 	Addr string // host:port of the server; empty for a scheme without network
 	// URL is the URL of a file below Dir, when the server is reached at addr.
 	URL func(addr, name string) string
-	// New makes the Getter to test, with a stall time-out.
+	// New makes the Getter to test, with a stall time-out. For RunList it is a
+	// transfer.Lister too, for RunWrite a transfer.Writer.
 	New func(timeout time.Duration) transfer.Getter
+	// Cannot, where set, tells names the scheme cannot carry.
+	Cannot func(name string) bool
 }
 
 const patience = 20 * time.Second
 
-// Run checks one scheme.
+// check is one promise.
+type check struct {
+	name string
+	run  func(*testing.T, *bench)
+}
+
+// Run checks what one scheme gets.
 func Run(t *testing.T, h Harness) {
-	for _, c := range []struct {
-		name string
-		run  func(*testing.T, *bench)
-	}{
+	h.run(t, []check{
 		{"whole", whole}, {"empty", empty}, {"ranges", ranges}, {"range outside", rangeOutside},
 		{"missing", missing}, {"directory", directory}, {"names", names}, {"together", together},
 		{"unchanged", unchanged}, {"shrunk", shrunk}, {"cancelled before", cancelledBefore},
 		{"cancelled midway", cancelledMidway}, {"closed midway", closedMidway},
 		{"reset", reset}, {"stalled", stalled},
-	} {
+	})
+}
+
+func (h Harness) run(t *testing.T, checks []check) {
+	for _, c := range checks {
 		t.Run(c.name, func(t *testing.T) {
 			b := &bench{Harness: h, get: h.New(patience)}
 			t.Cleanup(func() {
@@ -85,9 +96,23 @@ func (b *bench) read(t *testing.T, r transfer.Request) ([]byte, *transfer.Body, 
 // checkError holds every failure to be an *Error that names its URL.
 func checkError(t *testing.T, err error) {
 	t.Helper()
+	checkOp(t, err, "get")
+}
+
+func checkOp(t *testing.T, err error, op string) {
+	t.Helper()
 	var e *transfer.Error
-	if !errors.As(err, &e) || e.Op != "get" || e.URL == "" {
+	if !errors.As(err, &e) || e.Op != op || e.URL == "" {
 		t.Errorf("the failure %v is no complete *transfer.Error", err)
+	}
+}
+
+// fails holds a failure to its operation and class.
+func fails(t *testing.T, err error, op string, class transfer.Class) {
+	t.Helper()
+	want(t, err, class)
+	if err != nil {
+		checkOp(t, err, op)
 	}
 }
 
