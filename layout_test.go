@@ -28,6 +28,7 @@ var mayImport = map[string][]string{
 	"pump/broker/brokertest": {"pump/broker"},
 	"pump/transfer":          {"partition"},
 	"pump/transfer/ftp":      {"pump/transfer"},
+	"pump/transfer/sftp":     {"pump/transfer"},
 	"pump/serve":             {},
 	"pump/fetch":             {"partition", "post", "pump/transfer"},
 	"pump/retry":             {"partition", "post"},
@@ -38,7 +39,7 @@ var mayImport = map[string][]string{
 	"pump/daemon":            {"pump/config"},
 	"pump/adopt":             {"partition", "post", "winnow", "pump/config", "pump/daemon", "pump/retry"},
 	"pump": {"partition", "post", "post/watch", "winnow", "pump/config", "pump/broker", "pump/broker/amqp", "pump/broker/sqlite",
-		"pump/broker/pipe", "pump/transfer", "pump/transfer/ftp", "pump/fetch", "pump/send", "pump/retry", "pump/keep", "pump/poll", "pump/hook"},
+		"pump/broker/pipe", "pump/transfer", "pump/transfer/ftp", "pump/transfer/sftp", "pump/fetch", "pump/send", "pump/retry", "pump/keep", "pump/poll", "pump/hook"},
 	"cmd/internal/cli": {"pump", "pump/adopt", "pump/audit", "pump/manage", "pump/config", "pump/broker", "pump/daemon", "pump/serve", "winnow", "pump/retry", "examples"},
 }
 

@@ -52,10 +52,8 @@ func Start(t testing.TB, dir string) *Server {
 	}
 	must(t, newKey(s.KeyFile))
 	must(t, newKey(s.hostKey()))
-	public, err := os.ReadFile(s.hostKey() + ".pub")
-	must(t, err)
+	s.Know(t, s.Addr)
 	host, port, _ := net.SplitHostPort(s.Addr)
-	must(t, os.WriteFile(s.KnownHosts, fmt.Appendf(nil, "[%s]:%s %s", host, port, public), 0o600))
 	must(t, os.WriteFile(filepath.Join(prefix, "config"), s.configuration(dir, host, port), 0o600))
 	if os.Getuid() == 0 {
 		must(t, os.MkdirAll("/run/sshd", 0o755)) // sshd started by root asks for it
@@ -64,6 +62,20 @@ func Start(t testing.TB, dir string) *Server {
 	s.run(t, bin)
 	t.Cleanup(s.stop)
 	return s
+}
+
+// Know adds to KnownHosts that the server is at another address too, as it is behind a relay.
+func (s *Server) Know(t testing.TB, addr string) {
+	t.Helper()
+	public, err := os.ReadFile(s.hostKey() + ".pub")
+	must(t, err)
+	host, port, err := net.SplitHostPort(addr)
+	must(t, err)
+	file, err := os.OpenFile(s.KnownHosts, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	must(t, err)
+	defer file.Close()
+	_, err = fmt.Fprintf(file, "[%s]:%s %s", host, port, public)
+	must(t, err)
 }
 
 // ChangeHostKey restarts the server, on the same port, with a host key that KnownHosts has not.

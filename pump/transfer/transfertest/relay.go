@@ -32,10 +32,21 @@ func relayCount(t *testing.T, server string) (addr string, down, up *atomic.Int6
 			return
 		}
 		defer to.Close()
-		go func() { _, _ = io.Copy(&counter{to, up}, client); to.Close() }()
+		go pass(&counter{to, up}, client)
 		_, _ = io.Copy(&counter{client, down}, to)
 	})
 	return addr, down, up
+}
+
+// pass copies one direction to its end and says that it has ended.
+func pass(to, from net.Conn) {
+	_, _ = io.Copy(to, from)
+	if c, ok := to.(*counter); ok {
+		to = c.Conn
+	}
+	if tcp, ok := to.(*net.TCPConn); ok {
+		_ = tcp.CloseWrite()
+	}
 }
 
 // counter counts what is written.
@@ -70,6 +81,7 @@ func serve(t *testing.T, each func(client net.Conn, over <-chan struct{})) (addr
 			if err != nil {
 				return
 			}
+			wg.Go(func() { <-over; client.Close() }) // a connection may be kept for later
 			wg.Go(func() { each(client, over) })
 		}
 	})
@@ -89,7 +101,7 @@ func forward(client net.Conn, server string, after int64, fault func(*link), ove
 		return
 	}
 	defer up.Close()
-	go func() { _, _ = io.Copy(up, client) }() // ends when either is closed
+	go pass(up, client)
 	_, _ = io.CopyN(client, up, after)
 	fault(&link{client, over})
 }
@@ -101,7 +113,7 @@ func forwardUp(client net.Conn, server string, after int64, fault func(*link), o
 		return
 	}
 	defer up.Close()
-	go func() { _, _ = io.Copy(client, up) }() // ends when either is closed
+	go pass(client, up)
 	_, _ = io.CopyN(up, client, after)
 	fault(&link{client, over})
 }
