@@ -1,8 +1,13 @@
 package test
 
 import (
+	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
+
+	"srpump/test/vsftpd"
 )
 
 // kill -9 of sr_sender at random moments: every file is delivered, equal, and announced there at least
@@ -38,4 +43,60 @@ func TestKillSender(t *testing.T) {
 		last.stop()
 		files.onlyIn(t, h.path("there"))
 	})
+}
+
+// A place is a server that files are delivered to.
+type place struct {
+	url, dir   string // of what is delivered, there and on this host
+	credential string // line of credentials.conf
+}
+
+// places start a server each.
+func places() map[string]func(t *testing.T, dir string) place {
+	return map[string]func(t *testing.T, dir string) place{
+		"ftp": func(t *testing.T, dir string) place {
+			addr := vsftpd.Start(t, dir, vsftpd.Options{Password: "s3cret"})
+			return place{"ftp://ftp@" + addr + "/in", filepath.Join(dir, "in"), "ftp://ftp:s3cret@" + addr + "/"}
+		},
+	}
+}
+
+// kill -9 of sr_sender while it delivers to a server: every file is there, equal, and announced at least once; no
+// other name is there, and no file was ever seen in part.
+func TestKillSenderToServer(t *testing.T) {
+	for name, start := range places() {
+		t.Run(name, func(t *testing.T) {
+			h, files := newHost(t), newCorpus(scale(400, 3000))
+			p := start(t, t.TempDir())
+			must(t, os.MkdirAll(p.dir, 0o755))
+			h.write("home/.config/sarra/credentials.conf", p.credential+"\n")
+			files["big"] = bytes.Repeat([]byte("0123456789abcdef"), 1<<18)
+			files.write(t, h.path("pub"))
+			url := "sqlite://" + h.path("pump.db")
+			conn := connect(t, url)
+			captureFrom(t, conn, "xin")
+			announced := captureFrom(t, conn, "xout")
+			args := []string{"-b", url, "-exchange", "xin", "-base_dir", h.path("pub"), "-destination", p.url, "-pb", url, "-post_exchange", "xout"}
+			begin := func() *running {
+				r := h.start("sr_sender", args...)
+				r.await("consuming")
+				return r
+			}
+			begin().kill()
+			h.run(0, "", "sr_post", "-pb", url, "-post_exchange", "xin", "-pbu", "http://nobody.example/", "-pbd", h.path("pub"), "-p", h.path("pub"))
+			last := killAlong(t, scale(6, 30), len(files), func() int { return files.arrived(t, p.dir) }, begin)
+			waitFor(t, "all announced", func() bool { return announced.different() == len(files) },
+				func() string { return fmt.Sprintf("%d of %d", announced.different(), len(files)) }, last.text)
+			if n := files.arrived(t, p.dir); n != len(files) {
+				t.Errorf("%d of %d files are there", n, len(files))
+			}
+			for _, a := range announced.all() {
+				if files[a.Path] == nil || a.Base != p.url+"/" {
+					t.Fatalf("announced %s %s", a.Base, a.Path)
+				}
+			}
+			last.stop()
+			files.onlyIn(t, p.dir)
+		})
+	}
 }
