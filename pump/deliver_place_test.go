@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"srpump/partition"
 	"srpump/post"
 	"srpump/pump/config"
 	"srpump/test/vsftpd"
@@ -149,6 +150,31 @@ func TestSenderToServersRetries(t *testing.T) {
 			stop()
 			if p.there(t) != "late=late wrong=right" {
 				t.Errorf("there is %s", p.there(t))
+			}
+		})
+	}
+}
+
+// A part file is delivered as the file it is, and announced as the block it holds; a block of a file that is
+// whole here is given up.
+func TestSenderParts(t *testing.T) {
+	for name, start := range partners() {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			p := start(h)
+			const part = "f.4.2.1.1.d.Part"
+			h.write("pub/"+part, "x")
+			h.write("pub/f", "12345")
+			got := h.capture("xcopy")
+			f, stop := h.run(config.Sender, "-base_dir", h.dir+"/pub", "-destination", p.url, "-pb", "sqlite://"+h.db, "-post_exchange", "xcopy")
+			parted, block := h.of(part, "x", 0), h.of("f", "1234", 0)
+			parted.Block = partition.Block{Method: partition.Parted, Size: 4, Count: 2, Remainder: 1, Number: 1}
+			block.Block = partition.Block{Method: partition.Inplace, Size: 4, Count: 2, Remainder: 1}
+			h.post("xpublic", parted, block)
+			h.until("both are done", func() bool { return len(got()) == 1 && f.Counters.GivenUp.Load() == 1 })
+			stop()
+			if a := got()[0]; a.Path != part || a.Block != parted.Block || p.there(t) != part+"=x" {
+				t.Errorf("%+v, there is %s", a, p.there(t))
 			}
 		})
 	}

@@ -70,10 +70,27 @@ func TestSenderRetriesAndRefuses(t *testing.T) {
 
 func TestSenderNeedsDestination(t *testing.T) {
 	h := newHouse(t)
-	for _, args := range [][]string{nil, {"-destination", "gopher://h/x"}, {"-destination", "file://elsewhere/x"}, {"-destination", "file:x"}} {
+	for _, args := range [][]string{nil, {"-destination", "gopher://h/x"}, {"-destination", "file://elsewhere/x"}, {"-destination", "file:x"}, {"-destination", "ftp://u@h/x"}} {
 		if _, err := NewFlow(h.config(config.Sender, args...), h.host()); err == nil || broker.Hint(err) != "" {
 			t.Errorf("%v: %v", args, err)
 		}
+	}
+}
+
+// sr_sender explain tells where at the server, and under which URL it is announced, without a password.
+func TestSenderExplains(t *testing.T) {
+	h := newHouse(t)
+	h.credentials("ftp://u:s3cret@h/")
+	c := h.config(config.Sender, "-destination", "ftp://u@h/in", "-base_dir", "/pub", "-directory", "${SOURCE}", "-pb", "sqlite://"+h.db, "-post_exchange", "xcopy")
+	var got []string
+	err := Explain(t.Context(), c, h.host(), `["v02.post.a", {"source": "S", "sum": "0,0"}, "20260101000000 http://x/ a/b%20c"]`, func(e *Explanation) {
+		if e.Refused != nil || len(e.Posted) != 1 {
+			t.Fatalf("%+v", e)
+		}
+		got = append(got, e.Source, e.Delivered, e.Posted[0].Line)
+	})
+	if want := []string{"file:///pub/a/b%20c", "ftp://u@h/in/S/a/b%20c", "20260101000000.00 ftp://u@h/in/ S/a/b%20c "}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q %v", got, err)
 	}
 }
 
