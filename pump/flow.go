@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,8 @@ import (
 // passes it on once (sr_winnow), fetches the file (sr_subscribe), or fetches it
 // and announces the copy (sr_sarra).
 type Flow struct {
+	tellsReceived bool // the hook msg_log is asked for
+
 	Counters Counters
 
 	cfg    *config.Config
@@ -123,6 +126,7 @@ func NewFlow(c *config.Config, h *Host) (*Flow, error) {
 		return nil, err
 	}
 	f.place.Root = f.plan.root
+	f.tellsReceived = slices.ContainsFunc(c.Values.List(hook.OnMessage), func(line string) bool { return config.HookName(line) == "msg_log" })
 	return f, nil
 }
 

@@ -85,6 +85,9 @@ func (f *Flow) admit(ctx context.Context, j *job) {
 		f.end(j, dropped)
 		return
 	}
+	if f.tellsReceived {
+		f.host.Log.Info("received", "topic", j.a.Topic, "path", j.a.Path, "announced", j.a.Time, oldLine(receivedLine{j.a.Clone()}))
+	}
 	if f.plan.files || f.stage != nil {
 		if err := f.locate(j); err != nil {
 			f.giveUp(j, err)

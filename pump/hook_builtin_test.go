@@ -9,6 +9,7 @@ import (
 
 	"srpump/post"
 	"srpump/pump/config"
+	"srpump/pump/retry"
 )
 
 // conf writes options nothing but a hook knows, for -config.
@@ -147,5 +148,26 @@ func TestHookFetchesBelowBaseDir(t *testing.T) {
 	}
 	if c := h.content("in" + h.dir + "/pub/f"); c != "pub" {
 		t.Errorf("fetched is %q", c)
+	}
+}
+
+// The hook msg_log: a line in the words of v02, which a name of control characters cannot forge.
+func TestMsgLog(t *testing.T) {
+	h := newHouse(t)
+	f, err := NewFlow(h.config(config.Subscribe, "-on_message", "msg_log.py", "-directory", h.dir+"/out"), h.host())
+	if err != nil || !f.tellsReceived {
+		t.Fatalf("msg_log is not run: %v", err)
+	}
+	a := announced("http://h/", "x\n2026-11-21 [INFO] \x1b[2J\u2028\xff", "x", 1700000000)
+	line := receivedLine{a}.OldLine()
+	if !strings.HasPrefix(line, "msg_log received: 20231114221320.00 http://h/ x") || strings.ContainsAny(line, "\n\x1b\u2028") {
+		t.Errorf("%q", line)
+	}
+	m, told, err := retry.FromLog(line)
+	if err != nil || !told {
+		t.Fatal(told, err)
+	}
+	if back, err := post.DecodeV02(m.Topic, m.Headers, m.Body); err != nil || back.Path != a.Path {
+		t.Errorf("%q read as %+v: %v", line, back, err)
 	}
 }

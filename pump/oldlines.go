@@ -40,6 +40,18 @@ func (l announcedLine) OldLine() string {
 	return "post_log notice=" + retry.LogWords(m, l.a.Path)
 }
 
+// receivedLine is the line of the v02 hook msg_log.
+type receivedLine struct{ a *post.Announcement }
+
+// OldLine implements OldLine.
+func (l receivedLine) OldLine() string {
+	m, err := post.EncodeV02(l.a)
+	if err != nil {
+		return "msg_log received: " + string(retry.AppendPrintable(nil, l.a.Text()))
+	}
+	return "msg_log received: " + retry.LogWords(m, l.a.Path)
+}
+
 // downloadedLine is the line of the v02 hook file_log: where the file is now.
 type downloadedLine string
 
