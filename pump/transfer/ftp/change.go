@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"path"
-	"strings"
 	"time"
 
 	"srpump/pump/transfer"
@@ -82,28 +81,37 @@ func (f *FTP) Mkdir(ctx context.Context, url string, mode fs.FileMode) error {
 }
 
 func (s *session) mkdir(dir string, mode fs.FileMode) error {
-	_, refused := s.expect(257, "MKD %s", dir)
-	if refused == nil && mode != 0 {
-		_, _, _ = s.command("SITE CHMOD %04o %s", mode.Perm(), dir)
-	}
+	refused := s.makeOne(dir, mode)
 	if refused == nil || s.broken {
 		return refused
 	}
-	if _, err := s.expect(250, "CWD %s", dir); err == nil || s.broken {
-		return err
-	}
 	above := path.Dir(dir)
-	if above == dir || above == strings.TrimRight(s.home, "/") {
-		return class(transfer.Forbidden, refused)
-	}
-	if _, err := s.expect(250, "CWD %s", above); err == nil || s.broken {
-		return class(transfer.Forbidden, refused)
+	if above == dir {
+		return refused
 	}
 	if err := s.mkdir(above, mode); err != nil {
 		return err
 	}
+	return s.makeOne(dir, mode) // another may have made it meanwhile
+}
+
+func (s *session) makeOne(dir string, mode fs.FileMode) error {
 	_, err := s.expect(257, "MKD %s", dir)
-	return err
+	switch {
+	case s.broken:
+		return err
+	case err != nil:
+		if _, missing := s.expect(250, "CWD %s", dir); missing == nil || s.broken {
+			return missing
+		}
+		return class(transfer.Forbidden, err)
+	case mode != 0:
+		_, _, err = s.command("SITE CHMOD %04o %s", mode.Perm(), dir)
+		if s.broken {
+			return err
+		}
+	}
+	return nil
 }
 
 // Set implements transfer.Writer: SITE CHMOD, and MFMT or, as vsftpd has it, MDTM with a time.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"path"
 	"strings"
 
 	"srpump/pump/transfer"
@@ -23,7 +24,7 @@ func (f *FTP) Put(ctx context.Context, p transfer.Put) (n int64, err error) {
 	n, err = s.put(p, from)
 	switch {
 	case from.failed != nil && s.ctx.Err() == nil:
-		return n, from.failed
+		return n, from.failed // its own failure, as it is
 	case err != nil:
 		return n, s.fail(err)
 	}
@@ -37,7 +38,7 @@ func (s *session) put(p transfer.Put, from *source) (int64, error) {
 	}
 	conn, err := s.transferOf(p.Offset, "STOR %s", s.path)
 	if err != nil {
-		return 0, err
+		return 0, s.whyNot(err)
 	}
 	n, err := s.pour(conn, from)
 	if err != nil {
@@ -53,6 +54,18 @@ func (s *session) put(p transfer.Put, from *source) (int64, error) {
 		}
 	}
 	return n, nil
+}
+
+// whyNot tells whether the directory is missing or does not let us: servers answer 553 or 550 to both.
+func (s *session) whyNot(err error) error {
+	var reply *replyError
+	if s.broken || !errors.As(err, &reply) || reply.code != 550 && reply.code != 553 {
+		return err
+	}
+	if _, missing := s.expect(250, "CWD %s", path.Dir(s.path)); missing != nil {
+		return class(transfer.NotFound, err)
+	}
+	return class(transfer.Forbidden, err)
 }
 
 // room finds out whether bytes can go where they should, and how large the file is before. STOR empties a file unless
@@ -87,9 +100,9 @@ func (s *session) pour(conn net.Conn, from *source) (int64, error) {
 	if err == nil && from.n == 0 {
 		err = handshake(conn) // else the server waits for TLS that never begins
 	}
-	if from.failed != nil {
+	if from.failed != nil || from.wrong != nil {
 		s.reset()
-		return from.n, from.failed
+		return from.n, errors.Join(from.failed, from.wrong)
 	}
 	if err == nil {
 		err = conn.Close()
@@ -143,7 +156,8 @@ type source struct {
 	from   io.Reader
 	left   int64 // below zero: to its end
 	n      int64
-	failed error
+	failed error // of the reader
+	wrong  error // it gave fewer bytes or more
 }
 
 func (f *source) Read(p []byte) (int, error) {
@@ -160,8 +174,8 @@ func (f *source) Read(p []byte) (int, error) {
 	}
 	switch {
 	case err == io.EOF && f.left > 0:
-		f.failed = fmt.Errorf("%d bytes short: %w", f.left, io.ErrUnexpectedEOF)
-		return n, f.failed
+		f.wrong = fmt.Errorf("%d bytes short: %w", f.left, io.ErrUnexpectedEOF)
+		return n, f.wrong
 	case err != nil && err != io.EOF:
 		f.failed = err
 	}
@@ -174,13 +188,12 @@ func (f *source) ended() error {
 	n, err := io.ReadFull(f.from, more[:])
 	switch {
 	case n > 0:
-		f.failed = errors.New("the source gives more than it said")
+		f.wrong = errors.New("the source gives more than it said")
+		return f.wrong
 	case err != io.EOF:
 		f.failed = err
-	default:
-		return io.EOF
 	}
-	return f.failed
+	return err
 }
 
 // wireLines makes CR LF of LF, for ascii mode.

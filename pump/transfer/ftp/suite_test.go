@@ -2,6 +2,7 @@ package ftp_test
 
 import (
 	"net/url"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,10 +16,15 @@ func harness(t *testing.T) transfertest.Harness {
 	dir := t.TempDir()
 	server := vsftpd.Start(t, dir, vsftpd.Options{})
 	return transfertest.Harness{
-		Dir: dir,
-		URL: func(_, name string) string { return "ftp://" + server + "/" + url.PathEscape(name) },
-		New: func(d time.Duration) transfer.Getter { return ftp.New(ftp.Options{Workers: 8, Timeout: d}) },
+		Dir:    dir,
+		URL:    func(_, name string) string { return "ftp://" + server + "/" + url.PathEscape(name) },
+		Cannot: func(name string) bool { return strings.Contains(name, "\n") },
+		New:    func(d time.Duration) transfer.Getter { return ftp.New(ftp.Options{Workers: 8, Timeout: d}) },
 	}
 }
 
-func TestVsftpd(t *testing.T) { transfertest.Run(t, harness(t)) }
+func TestVsftpd(t *testing.T) {
+	transfertest.Run(t, harness(t))
+	transfertest.RunList(t, harness(t))
+	transfertest.RunWrite(t, harness(t))
+}
