@@ -226,7 +226,7 @@ func reset(t *testing.T, b *bench) {
 
 func (b *bench) cutAt(t *testing.T, after int64) {
 	t.Helper()
-	addr := relay(t, b.Addr, after, (*link).cut)
+	addr := b.relay(t, after, (*link).cut)
 	_, _, err := b.read(t, transfer.Whole(b.URL(addr, "reset")))
 	want(t, err, transfer.Temporary)
 }
@@ -240,7 +240,7 @@ func stalled(t *testing.T, b *bench) {
 	data := pattern(1 << 20)
 	b.put(t, "reset", data)
 	for _, after := range []int64{0, 500_000} {
-		addr := relay(t, b.Addr, after, (*link).stall)
+		addr := b.relay(t, after, (*link).stall)
 		_, _, err := b.read(t, transfer.Whole(b.URL(addr, "reset")))
 		want(t, err, transfer.Temporary)
 	}

@@ -243,11 +243,11 @@ func listReset(t *testing.T, b *bench) {
 		t.Skip("no connection to cut")
 	}
 	b.large(t)
-	addr, down, _ := relayCount(t, b.Addr)
+	addr, down, _ := b.relayCount(t)
 	_, err := b.list(t, b.URL(addr, "many"))
 	must(t, err)
 	for tenth := range int64(10) {
-		addr := relay(t, b.Addr, down.Load()*tenth/10, (*link).cut)
+		addr := b.relay(t, down.Load()*tenth/10, (*link).cut)
 		if got, err := b.list(t, b.URL(addr, "many")); err != nil || len(got) != many {
 			want(t, err, transfer.Temporary)
 		}
@@ -261,7 +261,7 @@ func listStalled(t *testing.T, b *bench) {
 	b.hasten()
 	b.large(t)
 	for _, after := range []int64{0, 5000} {
-		_, err := b.list(t, b.URL(relay(t, b.Addr, after, (*link).stall), "many"))
+		_, err := b.list(t, b.URL(b.relay(t, after, (*link).stall), "many"))
 		want(t, err, transfer.Temporary)
 	}
 }

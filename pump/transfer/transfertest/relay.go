@@ -22,10 +22,9 @@ func relayUp(t *testing.T, server string, after int64, fault func(*link)) (addr 
 }
 
 // relayCount only counts what goes through it, in both directions.
-func relayCount(t *testing.T, server string) (addr string, down, up *atomic.Int64) {
+func relayCount(t *testing.T, server string, down, up *atomic.Int64) (addr string) {
 	t.Helper()
-	down, up = new(atomic.Int64), new(atomic.Int64)
-	addr = serve(t, func(client net.Conn, _ <-chan struct{}) {
+	return serve(t, func(client net.Conn, _ <-chan struct{}) {
 		defer client.Close()
 		to, err := net.Dial("tcp", server)
 		if err != nil {
@@ -35,7 +34,6 @@ func relayCount(t *testing.T, server string) (addr string, down, up *atomic.Int6
 		go pass(&counter{to, up}, client)
 		_, _ = io.Copy(&counter{client, down}, to)
 	})
-	return addr, down, up
 }
 
 // pass copies one direction to its end and says that it has ended.

@@ -25,6 +25,8 @@ type Harness struct {
 	// New makes the Getter to test, with a stall time-out. For RunList it is a
 	// transfer.Lister too, for RunWrite a transfer.Writer.
 	New func(timeout time.Duration) transfer.Getter
+	// Passive says that data goes over connections of their own, as FTP's do.
+	Passive bool
 	// Cannot, where set, tells names the scheme cannot carry.
 	Cannot func(name string) bool
 }

@@ -222,10 +222,10 @@ func putReset(t *testing.T, b *bench) {
 		t.Skip("no connection to cut")
 	}
 	data := pattern(1 << 20)
-	addr, _, up := relayCount(t, b.Addr)
+	addr, _, up := b.relayCount(t)
 	must(t, b.send(t, b.URL(addr, "reset"), data, int64(len(data))))
 	for tenth := range int64(10) {
-		addr := relayUp(t, b.Addr, up.Load()*tenth/10, (*link).cut)
+		addr := b.relayUp(t, up.Load()*tenth/10, (*link).cut)
 		if err := b.send(t, b.URL(addr, "reset"), data, int64(len(data))); err != nil {
 			fails(t, err, "put", transfer.Temporary)
 		} else {
@@ -241,7 +241,7 @@ func putStalled(t *testing.T, b *bench) {
 	b.hasten()
 	data := pattern(32 << 20)
 	for _, after := range []int64{0, 500_000} {
-		addr := relayUp(t, b.Addr, after, (*link).stall)
+		addr := b.relayUp(t, after, (*link).stall)
 		fails(t, b.send(t, b.URL(addr, "stalled"), data, int64(len(data))), "put", transfer.Temporary)
 	}
 }
