@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/textproto"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,10 +19,11 @@ const maxReply = 64 << 10
 // A control is one control connection. One goroutine uses it at a time.
 type control struct {
 	conn     net.Conn // the TCP connection; closing it ends everything
-	text     *textproto.Conn
-	limit    *limited
-	dataTLS  *tls.Config // of data connections; nil: they are clear
-	tls      *tls.Config // of this connection, nil when it is clear
+	out      io.Writer
+	in       *bufio.Reader
+	limit    *io.LimitedReader // beneath in, set anew for each reply
+	dataTLS  *tls.Config       // of data connections; nil: they are clear
+	tls      *tls.Config       // of this connection, nil when it is clear
 	features map[string]string
 	home     string // login directory, absolute
 	ascii    bool
@@ -37,25 +38,11 @@ func newControl(conn net.Conn) *control {
 	return c
 }
 
-// speak exchanges commands and replies over rw from now on.
-func (c *control) speak(rw io.ReadWriteCloser) {
-	c.limit = &limited{ReadWriteCloser: rw, left: maxReply}
-	c.text = textproto.NewConn(c.limit)
-}
-
-// limited ends a reply that has no end.
-type limited struct {
-	io.ReadWriteCloser
-	left int
-}
-
-func (l *limited) Read(p []byte) (int, error) {
-	if l.left <= 0 {
-		return 0, fmt.Errorf("the server's reply is longer than %d bytes", maxReply)
-	}
-	n, err := l.ReadWriteCloser.Read(p[:min(len(p), l.left)])
-	l.left -= n
-	return n, err
+// speak exchanges commands and replies over rw from now on. What came before is forgotten, as TLS demands.
+func (c *control) speak(rw io.ReadWriter) {
+	c.out = rw
+	c.limit = &io.LimitedReader{R: rw, N: maxReply}
+	c.in = bufio.NewReader(c.limit)
 }
 
 // A replyError is a reply that is not what was wanted.
@@ -73,7 +60,7 @@ func (c *control) command(format string, args ...any) (code int, text string, er
 	if strings.ContainsAny(line, "\r\n\x00") {
 		return 0, "", fmt.Errorf("a command of FTP holds no line end")
 	}
-	if err := c.text.PrintfLine("%s", line); err != nil {
+	if _, err := io.WriteString(c.out, line+"\r\n"); err != nil {
 		c.broken = true
 		return 0, "", err
 	}
@@ -82,19 +69,61 @@ func (c *control) command(format string, args ...any) (code int, text string, er
 
 // reply reads one. Of a code of class 4 or 5 it makes a *replyError; 421 ends the connection.
 func (c *control) reply() (code int, text string, err error) {
-	c.limit.left = maxReply
-	code, text, err = c.text.ReadResponse(-1)
+	c.limit.N = maxReply
+	code, text, err = c.readReply()
 	if err != nil {
 		c.broken = true
 		return 0, "", fmt.Errorf("no reply from the server: %w", noEOF(err))
 	}
-	if code == codeClosing || code < 100 || code > 599 {
+	if code == codeClosing {
 		c.broken = true
 	}
 	if code >= 400 {
 		return code, text, &replyError{code, printable(text)}
 	}
 	return code, text, nil
+}
+
+// readReply reads "200 text", or lines from "200-text" to "200 text", RFC 959, 4.2.
+func (c *control) readReply() (code int, text string, err error) {
+	var all strings.Builder
+	for {
+		line, err := c.in.ReadString('\n')
+		if err != nil && c.limit.N <= 0 {
+			err = fmt.Errorf("it is longer than %d bytes", maxReply)
+		}
+		if err != nil {
+			return 0, "", err
+		}
+		line = strings.TrimRight(line, "\r\n")
+		number, last := parseCode(line)
+		if code == 0 {
+			if number == 0 {
+				return 0, "", fmt.Errorf("it is not of FTP: %.40q", line)
+			}
+			code = number
+		}
+		if number == code {
+			line = line[min(len(line), len("200 ")):]
+		}
+		all.WriteString(line)
+		if number == code && last {
+			return code, all.String(), nil
+		}
+		all.WriteByte('\n')
+	}
+}
+
+// parseCode reads the code a line begins with, 0 when it has none; last tells "200 " from "200-".
+func parseCode(line string) (code int, last bool) {
+	if len(line) < 3 || line[0] < '1' || line[0] > '5' || len(line) > 3 && line[3] != ' ' && line[3] != '-' {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(line[:3], 10, 16)
+	if err != nil {
+		return 0, false
+	}
+	return int(n), len(line) == 3 || line[3] == ' '
 }
 
 // expect is command for what must answer one code of class 2 or 3, such as 350.
