@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -30,7 +31,23 @@ func StartListing(t testing.TB, dir string) (baseURL string) {
 	return start(t, dir, "on")
 }
 
-func start(t testing.TB, dir, autoindex string) string {
+// A TLS is what a server of HTTPS shows and wants: PEM files.
+type TLS struct {
+	Cert, Key string
+	ClientCA  string // clients must show a certificate of this authority; empty: none need
+}
+
+// StartTLS is Start of a server of HTTPS, which has no other name than 127.0.0.1.
+func StartTLS(t testing.TB, dir string, files TLS) (baseURL string) {
+	t.Helper()
+	lines := fmt.Sprintf("ssl_certificate %s; ssl_certificate_key %s;", files.Cert, files.Key)
+	if files.ClientCA != "" {
+		lines += fmt.Sprintf(" ssl_client_certificate %s; ssl_verify_client on;", files.ClientCA)
+	}
+	return "https" + strings.TrimPrefix(start(t, dir, "off", " ssl", lines), "http")
+}
+
+func start(t testing.TB, dir, autoindex string, more ...string) string {
 	t.Helper()
 	bin := find(t)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
@@ -42,7 +59,7 @@ func start(t testing.TB, dir, autoindex string) string {
 
 	prefix := t.TempDir()
 	config := filepath.Join(prefix, "nginx.conf")
-	if err := os.WriteFile(config, configuration(prefix, dir, addr, autoindex), 0o600); err != nil {
+	if err := os.WriteFile(config, configuration(prefix, dir, addr, autoindex, append(more, "", "")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(bin, "-p", prefix, "-c", config, "-e", filepath.Join(prefix, "error.log"))
@@ -99,7 +116,7 @@ func await(t testing.TB, addr string, gone <-chan struct{}, prefix string) {
 
 // configuration runs in the foreground; as root the worker stays root, so that
 // it can read the test's private directory.
-func configuration(prefix, dir, addr, autoindex string) []byte {
+func configuration(prefix, dir, addr, autoindex string, more []string) []byte {
 	user := ""
 	if os.Getuid() == 0 {
 		user = "user root;\n"
@@ -121,7 +138,7 @@ http {
 	scgi_temp_path %s/tmp;
 	default_type application/octet-stream;
 	autoindex %s;
-	server { listen %s; root %q; }
+	server { listen %s%s; root %q; %s }
 }
-`, user, prefix, prefix, prefix, prefix, prefix, prefix, prefix, autoindex, addr, dir)
+`, user, prefix, prefix, prefix, prefix, prefix, prefix, prefix, autoindex, addr, more[0], dir, more[1])
 }

@@ -24,7 +24,7 @@ type Options struct {
 	Password  string // of the user ftp; empty: any will do
 	Cert, Key string // PEM files; with them TLS is offered, and sessions must be resumed for data
 	OnlyTLS   bool   // and nothing is served in clear
-	Implicit  bool   // TLS from the first byte
+	Implicit  string // TLS from the first byte, at this host:port
 	ReadOnly  bool
 	Active    bool // passive mode is not served
 }
@@ -40,6 +40,9 @@ func Start(t testing.TB, dir string, o Options) (addr string) {
 	}
 	addr = ln.Addr().String()
 	ln.Close()
+	if o.Implicit != "" {
+		addr = o.Implicit
+	}
 
 	private := t.TempDir()
 	if err := os.WriteFile(filepath.Join(private, "passwords"), []byte(o.Password+"\n"), 0o600); err != nil {
@@ -128,7 +131,7 @@ utf8_filesystem=YES
 	}
 	if o.Cert != "" {
 		b = fmt.Appendf(b, "ssl_enable=YES\nallow_anon_ssl=YES\nrsa_cert_file=%s\nrsa_private_key_file=%s\nssl_tlsv1=YES\nrequire_ssl_reuse=YES\n", o.Cert, o.Key)
-		b = fmt.Appendf(b, "force_anon_logins_ssl=%[1]s\nforce_anon_data_ssl=%[1]s\nimplicit_ssl=%s\n", yes(o.OnlyTLS), yes(o.Implicit))
+		b = fmt.Appendf(b, "force_anon_logins_ssl=%[1]s\nforce_anon_data_ssl=%[1]s\nimplicit_ssl=%s\n", yes(o.OnlyTLS), yes(o.Implicit != ""))
 	}
 	return b
 }
