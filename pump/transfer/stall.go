@@ -38,6 +38,14 @@ func (c *stallConn) Write(p []byte) (int, error) {
 	return n, c.explain(err)
 }
 
+// CloseWrite says that nothing more is written, where the connection can say so.
+func (c *stallConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return c.Close()
+}
+
 // explain says in plain words what a passed deadline means.
 func (c *stallConn) explain(err error) error {
 	if ne, ok := err.(net.Error); ok && ne.Timeout() {

@@ -194,6 +194,10 @@ func (s *session) accept(ln *net.TCPListener) (net.Conn, error) {
 // finish closes the data connection and reads how the transfer went.
 func (s *session) finish() error {
 	s.drop()
+	return s.outcome()
+}
+
+func (s *session) outcome() error {
 	code, text, err := s.reply()
 	if err == nil && code/100 != 2 {
 		s.broken = true

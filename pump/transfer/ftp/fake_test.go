@@ -23,6 +23,8 @@ type fake struct {
 	mu    sync.Mutex
 	heard []string
 	peers int
+	// stored is what the last STOR brought.
+	stored string
 }
 
 // link is one control connection.
@@ -61,6 +63,12 @@ func (f *fake) commands() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return strings.Join(f.heard, "\n")
+}
+
+func (f *fake) connections() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.peers
 }
 
 func (c *link) say(format string, args ...any) { fmt.Fprintf(c.conn, format+"\r\n", args...) }
@@ -105,7 +113,7 @@ func (c *link) plain(verb, arg string) {
 		c.say("211-Features:\r\n%s211 End", c.f.features)
 	case "PWD":
 		c.say(`257 "/" is it`)
-	case "TYPE", "NOOP", "OPTS", "SITE", "EPRT", "PORT":
+	case "TYPE", "NOOP", "OPTS", "SITE", "PORT":
 		c.say("200 ok")
 	case "CWD", "DELE", "RMD", "RNTO":
 		c.say("250 ok")
@@ -116,6 +124,8 @@ func (c *link) plain(verb, arg string) {
 		c.say("213 %d", len(c.f.content))
 	case "MDTM":
 		c.say("213 20200102030405")
+	case "EPRT":
+		c.say("200 ok")
 	case "EPSV":
 		c.listen()
 		_, port, _ := net.SplitHostPort(c.data.Addr().String())
@@ -153,8 +163,9 @@ func (c *link) give(data, reply string) {
 func (c *link) take() {
 	c.say("150 go")
 	if conn, err := c.data.Accept(); err == nil {
-		_, _ = io.Copy(io.Discard, conn)
+		data, _ := io.ReadAll(conn)
 		conn.Close()
+		c.f.stored = string(data)
 	}
 	c.say("226 done")
 }

@@ -142,8 +142,8 @@ func TestConnectionIsKept(t *testing.T) {
 			t.Errorf("at %d: got %.20q, %v", i, data, err)
 		}
 	}
-	if f.peers != 1 {
-		t.Errorf("%d connections", f.peers)
+	if f.connections() != 1 {
+		t.Errorf("%d connections", f.connections())
 	}
 }
 
@@ -190,7 +190,7 @@ func TestHostsNotAllowed(t *testing.T) {
 	g := client(t, ftp.Options{AllowHost: func(h string) bool { return h == "localhost" }})
 	_, err := get(t, g, transfer.Whole(f.url("file")))
 	wantClass(t, err, transfer.Refused)
-	if f.peers != 0 {
+	if f.connections() != 0 {
 		t.Error("it was connected to")
 	}
 }

@@ -3,6 +3,7 @@ package ftp
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -105,9 +106,11 @@ func (s *session) pour(conn net.Conn, from *source) (int64, error) {
 		return from.n, errors.Join(from.failed, from.wrong)
 	}
 	if err == nil {
-		err = conn.Close()
+		err = s.noMore(conn)
 	}
-	if said := s.finish(); said != nil {
+	said := s.outcome()
+	s.drop()
+	if said != nil {
 		return from.n, class(transferClass(said), said)
 	}
 	if err != nil {
@@ -115,6 +118,22 @@ func (s *session) pour(conn net.Conn, from *source) (int64, error) {
 		return from.n, fmt.Errorf("the data connection broke: %w", err)
 	}
 	return from.n, nil
+}
+
+// noMore ends what we send, and keeps the data connection: closing one on which the server said something that was
+// not read, such as a ticket of TLS, would reset it, and with it bytes the server has not read yet.
+func (s *session) noMore(conn net.Conn) error {
+	if secure, ok := conn.(*tls.Conn); ok {
+		if err := secure.CloseWrite(); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if half, ok := s.data.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return nil
 }
 
 func handshake(conn net.Conn) error {

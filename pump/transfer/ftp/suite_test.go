@@ -18,13 +18,20 @@ func harness(t *testing.T) transfertest.Harness {
 	return transfertest.Harness{
 		Dir:    dir,
 		URL:    func(_, name string) string { return "ftp://" + server + "/" + url.PathEscape(name) },
-		Cannot: func(name string) bool { return strings.Contains(name, "\n") },
+		Cannot: lineEnds,
 		New:    func(d time.Duration) transfer.Getter { return ftp.New(ftp.Options{Workers: 8, Timeout: d}) },
 	}
 }
 
-func TestVsftpd(t *testing.T) {
-	transfertest.Run(t, harness(t))
-	transfertest.RunList(t, harness(t))
-	transfertest.RunWrite(t, harness(t))
+func suites() map[string]func(*testing.T, transfertest.Harness) {
+	return map[string]func(*testing.T, transfertest.Harness){"get": transfertest.Run, "list": transfertest.RunList, "write": transfertest.RunWrite}
 }
+
+func TestVsftpd(t *testing.T) {
+	for part, run := range suites() {
+		t.Run(part, func(t *testing.T) { run(t, harness(t)) })
+	}
+}
+
+// lineEnds are what FTP carries in no name.
+func lineEnds(name string) bool { return strings.Contains(name, "\n") }
