@@ -165,6 +165,29 @@ func TestBlocksOfAChangingFile(t *testing.T) {
 	}
 }
 
+// Of a file that another takes the place of, or that goes, before anything is announced, what is there then is
+// announced.
+func TestFileReplacedBeforehand(t *testing.T) {
+	h := newHouse(t)
+	path := h.write("base/x", "old")
+	p := h.poster(config.Post)
+	var removed []*post.Announcement
+	p.dry = func(a *post.Announcement) { removed = append(removed, a) }
+	var sizes []int64
+	change := []func(){
+		func() { os.Rename(h.write("base/new", "newer"), path) },
+		func() { os.Remove(path) },
+	}
+	err := p.steadily(context.Background(), entry{path: path}, func(s *sumFile) (bool, error) {
+		sizes = append(sizes, s.info.Size())
+		change[len(sizes)-1]()
+		return false, s.inPlace()
+	})
+	if err != nil || !slices.Equal(sizes, []int64{3, 5}) || len(removed) != 1 || !removed[0].Sum.IsRemoval() {
+		t.Errorf("%v, sizes %d, announced %q", err, sizes, parts(removed))
+	}
+}
+
 // sr_watch(1): however often a file is written over, in the end all blocks of what it holds are announced, later
 // than all else.
 func TestWatchBlocks(t *testing.T) {

@@ -216,30 +216,19 @@ func (p *Poster) unread(ctx context.Context, e entry) error {
 	return err
 }
 
-// steadily calls fn with the open file, again while it changes and nothing of it is announced.
-// A file that went away meanwhile is announced as removed.
+// steadily calls fn with the open file, again with what is there then while it changes and nothing of it is
+// announced. A file that went away meanwhile is announced as removed.
 func (p *Poster) steadily(ctx context.Context, e entry, fn func(*sumFile) (begun bool, err error)) error {
-	s, err := openFile(e.path)
-	if errors.Is(err, fs.ErrNotExist) {
-		p.announceEntry(ctx, entry{path: e.path}) // which asks whether removals are wanted
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("cannot read: %w", err)
-	}
-	defer s.close()
 	for try := 1; ; try++ {
-		begun, err := fn(s)
+		begun, err := opened(e.path, fn)
 		switch {
-		case err == nil:
+		case errors.Is(err, errGone):
+			p.announceEntry(ctx, entry{path: e.path}) // which asks whether removals are wanted
 			return nil
 		case !errors.Is(err, errChanged):
 			return err
 		case begun || try == settleTries:
 			return p.broken(ctx, e, err)
-		}
-		if now, err := s.f.Stat(); err == nil {
-			s.info = now
 		}
 	}
 }

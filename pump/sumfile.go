@@ -46,6 +46,22 @@ func openFile(path string) (*sumFile, error) {
 
 func (s *sumFile) close() { s.f.Close() }
 
+// errGone is a file that is not there to be opened.
+var errGone = errors.New("the file is gone")
+
+// opened calls fn with the file at path.
+func opened(path string, fn func(*sumFile) (begun bool, err error)) (begun bool, err error) {
+	s, err := openFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, errGone
+	}
+	if err != nil {
+		return false, fmt.Errorf("cannot read: %w", err)
+	}
+	defer s.close()
+	return fn(s)
+}
+
 // block is the fingerprint of one block of the file; ctx ends the reading.
 func (s *sumFile) block(ctx context.Context, method string, b partition.Block) (post.Fingerprint, error) {
 	buf := readBuffers.Get().(*[]byte)
