@@ -3,7 +3,6 @@ package fetch
 import (
 	"hash"
 	"io"
-	"os"
 	"sync"
 
 	"srpump/post"
@@ -54,7 +53,7 @@ func (c *copier) copy(size int64, method string) (int64, post.Fingerprint, error
 // copier moves bytes from a source to a file and through a hash.
 type copier struct {
 	job   *Job
-	to    *os.File
+	to    io.Writer
 	from  io.Reader
 	hash  hash.Hash // or nil
 	n     int64     // bytes of the file so far

@@ -48,6 +48,16 @@ func (i Inflight) Name(name, tag string) (sub, temp string) {
 	return "", cut(name, maxName-len(i.form)) + i.form
 }
 
+// sparse is the temporary name of a file that is put together of blocks: of the form of all, and
+// unlike any that is fetched in one piece, for it stays while other things happen to the name.
+func (i Inflight) sparse(name, tag string) (sub, temp string) {
+	tag += "/blocks"
+	if i.form == "" {
+		return i.Name(name, tag)
+	}
+	return i.Name(cut(name, maxName-len(i.form)-9)+"."+digest(tag+"/"+name), tag)
+}
+
 // fit makes the automatic form, with as much of the name as there is room for.
 func fit(name, tag string) string {
 	const room = maxName - len(".") - len(".12345678.tmp")
