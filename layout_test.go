@@ -34,12 +34,13 @@ var mayImport = map[string][]string{
 	"pump/retry":             {"partition", "post"},
 	"pump/send":              {"partition", "post", "pump/transfer"},
 	"pump/keep":              {},
+	"pump/blocks":            {"partition", "post", "pump/retry"},
 	"pump/hook":              {"partition", "post", "pump/config"},
 	"pump/poll":              {"pump/transfer"},
 	"pump/daemon":            {"pump/config"},
 	"pump/adopt":             {"partition", "post", "winnow", "pump/config", "pump/daemon", "pump/retry"},
 	"pump": {"partition", "post", "post/watch", "winnow", "pump/config", "pump/broker", "pump/broker/amqp", "pump/broker/sqlite",
-		"pump/broker/pipe", "pump/transfer", "pump/transfer/ftp", "pump/transfer/sftp", "pump/fetch", "pump/send", "pump/retry", "pump/keep", "pump/poll", "pump/hook"},
+		"pump/broker/pipe", "pump/transfer", "pump/transfer/ftp", "pump/transfer/sftp", "pump/fetch", "pump/send", "pump/retry", "pump/keep", "pump/blocks", "pump/poll", "pump/hook"},
 	"cmd/internal/cli": {"pump", "pump/adopt", "pump/audit", "pump/manage", "pump/config", "pump/broker", "pump/daemon", "pump/serve", "winnow", "pump/retry", "examples"},
 }
 

@@ -77,8 +77,8 @@ func (f *Flow) carry(ctx context.Context, j *job, chain *hook.Chain) {
 	case j.a.Sum.IsRemoval() || !j.hasFile():
 		f.giveUp(j, errCarried)
 		return
-	case j.a.HasBlock() && b.Method != partition.Whole && b.Count > 1:
-		f.giveUp(j, fmt.Errorf("%w: block %d of %d", errBlocks, b.Number, b.Count))
+	case inBlocks(j.a):
+		f.giveUp(j, fmt.Errorf("%w: block %d of %d", errBlockHook, b.Number, b.Count))
 		return
 	}
 	size, err := f.asAnnounced(ctx, j)

@@ -51,7 +51,7 @@ func (f *Flow) deliver(ctx context.Context, j *job) {
 	case j.a.Sum.Method == post.SumMkdir:
 		f.changedThere(ctx, j, "made", f.trying(ctx, j, func(bool) error { return f.sender.Mkdir(ctx, url) }))
 	case j.a.HasBlock() && b.Method == partition.Inplace && b.Count > 1:
-		f.giveUp(j, fmt.Errorf("%w: block %d of %d", errBlocks, b.Number, b.Count))
+		f.giveUp(j, fmt.Errorf("%w: block %d of %d", errBlockSent, b.Number, b.Count))
 	default:
 		f.sendThere(ctx, j, url)
 	}

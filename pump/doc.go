@@ -48,6 +48,8 @@ type Counters struct {
 	Rejected   atomic.Int64 // by a rule
 	Winnowed   atomic.Int64 // known already
 	Fetched    atomic.Int64 // files fetched and installed
+	Blocks     atomic.Int64 // blocks fetched and verified, of files that are put together
+	BlocksKept atomic.Int64 // blocks of these taken from the older copy
 	Linked     atomic.Int64 // links installed
 	Removed    atomic.Int64 // files removed, or announced as removed
 	Renamed    atomic.Int64 // files, links and directories given their new name

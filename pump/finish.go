@@ -147,7 +147,7 @@ func (n *finisher) settle(batch []ending) {
 		if entry != nil && e.o != shelved {
 			writing.Go(func() { n.report(n.f.retries.Done(entry)) })
 		}
-		if e.o == done && n.f.plan.files && n.f.retries.Pending(e.j.came.Path) {
+		if e.o == done && n.f.plan.files && !e.j.partial && n.f.retries.Pending(e.j.came.Path) {
 			writing.Go(func() {
 				_, err := n.f.retries.Cancel(e.j.came.Path, n.f.believed(e.j.came.Time))
 				n.report(err)

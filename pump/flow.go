@@ -41,33 +41,34 @@ type Flow struct {
 	place  Placement
 	events eventSet
 
-	in, out   broker.Conn
-	consumer  broker.Consumer
-	standby   *standby   // the consumer, with the option vip
-	lookout   lookout    // of it
-	settled   bool       // the queues were made by this run
-	announce  *announcer // nil when nothing is posted
-	reports   *reporter  // nil when nobody is told what became of an announcement
-	cache     *winnow.Cache
-	retries   *retry.Queue
-	keeper    *keep.Keeper // nil when nothing is retired
-	order     *order
-	hooks     *hook.Set
-	grace     context.Context // of hooks: they are given a while at a stop
-	release   func()          // of grace
-	crew      *crew
-	screening *order // of what hooks see before it is winnowed
-	pool      *pool
-	saver     *saver // nil when announcements are not just saved
-	stage     *stage // nil without a filter
-	trees     trees
-	sources   transfer.Set
-	pace      *fetch.Pace     // of all transfers together
-	partials  *fetch.Partials // from which interrupted ones go on
-	sender    *send.Sender    // nil where files are not delivered to another host
-	install   *fetch.Installer
-	finish    *finisher
-	suspects  int // deliveries that a run killed before this one may have done already
+	in, out    broker.Conn
+	consumer   broker.Consumer
+	standby    *standby   // the consumer, with the option vip
+	lookout    lookout    // of it
+	settled    bool       // the queues were made by this run
+	announce   *announcer // nil when nothing is posted
+	reports    *reporter  // nil when nobody is told what became of an announcement
+	cache      *winnow.Cache
+	retries    *retry.Queue
+	keeper     *keep.Keeper // nil when nothing is retired
+	order      *order
+	hooks      *hook.Set
+	grace      context.Context // of hooks: they are given a while at a stop
+	release    func()          // of grace
+	crew       *crew
+	screening  *order // of what hooks see before it is winnowed
+	pool       *pool
+	saver      *saver // nil when announcements are not just saved
+	stage      *stage // nil without a filter
+	trees      trees
+	assemblies assemblies // of files that come in blocks
+	sources    transfer.Set
+	pace       *fetch.Pace     // of all transfers together
+	partials   *fetch.Partials // from which interrupted ones go on
+	sender     *send.Sender    // nil where files are not delivered to another host
+	install    *fetch.Installer
+	finish     *finisher
+	suspects   int // deliveries that a run killed before this one may have done already
 
 	opened  atomic.Pointer[retry.Queue] // retries, for who asks from outside
 	filters atomic.Pointer[hook.Stage]  // of the stage, the same
@@ -263,6 +264,10 @@ func (f *Flow) close() {
 	if f.sources != nil {
 		errs = append(errs, f.sources.Close())
 	}
+	if f.plan.ephemeral && f.retries != nil {
+		f.expireBlocks(f.host.Now().Add(pipePatience))
+	}
+	f.assemblies.close()
 	errs = append(errs, f.trees.close())
 	if f.plan.simulate && f.state != "" {
 		errs = append(errs, os.RemoveAll(f.state))

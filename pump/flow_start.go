@@ -113,8 +113,11 @@ func (f *Flow) openState() error {
 	}
 	var err error
 	f.retries, err = retry.Open(f.state, retry.Options{Logger: f.host.Log, Now: f.host.Now, TTL: ttl, MaxPermanent: f.cfg.Values.Int("retry_permanent"), NewestFirst: f.newestFirst()})
+	if err != nil {
+		return err
+	}
 	f.opened.Store(f.retries)
-	return err
+	return f.openAssemblies()
 }
 
 // pipePatience is how long a pipe that has ended waits for sources that fail.

@@ -150,6 +150,9 @@ func (f *Flow) locate(j *job) (err error) {
 	if j.at, err = f.place.Place(j.a, &j.choice, j.from.Path); err != nil {
 		return err
 	}
+	if err := f.placeParts(j); err != nil {
+		return err
+	}
 	f.moving(j)
 	f.hints.place(f.host.Log, j)
 	if j.from.Local != "" {
@@ -184,7 +187,7 @@ func (f *Flow) mayReadLocal() error {
 
 // winnow asks the cache, and goes on with what is fresh.
 func (f *Flow) winnow(ctx context.Context, j *job) {
-	if f.cache == nil {
+	if f.cache == nil || j.due && f.assembles(j.a) { // the journal knows better what is here
 		f.proceed(ctx, j)
 		return
 	}
@@ -239,6 +242,6 @@ func (f *Flow) proceed(ctx context.Context, j *job) {
 		f.forward(ctx, j)
 		return
 	}
-	j.turn = &turn{run: func() { f.pool.add(ctx, j) }}
+	j.turn = &turn{run: func() { f.pool.add(ctx, j) }, with: f.sharing(j)}
 	f.order.enter(j.turn, f.touches(j)...)
 }

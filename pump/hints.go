@@ -22,6 +22,9 @@ const placesKept = 50_000
 
 // place warns when two paths are put under one name, of which the second replaces the first.
 func (h *hints) place(log *slog.Logger, j *job) {
+	if inBlocks(j.a) {
+		return // blocks of one file go to one place
+	}
 	if c := j.choice.Capture; c.Mirror && (c.Strip == "" || c.Strip == "0") {
 		return
 	}

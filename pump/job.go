@@ -47,6 +47,7 @@ type job struct {
 	spent   bool               // the source is there twice: see finished
 	proof   transfer.Validator // of the source that was fetched, where it was
 	block   partition.Block    // the same
+	partial bool               // what is done of its path is one block
 
 	// Who keeps the announcement, should this process die. Guarded by jobSet.
 	tag       broker.Tag

@@ -19,7 +19,7 @@ const stableTime = time.Second
 // agreed reports whether a fetch that is not what was announced equals the one before, so
 // that the announcement is what is out of date (sr_options(5), sum_mismatch).
 func (f *Flow) agreed(j *job, s *fetch.Staged) bool {
-	if j.seen == (post.Fingerprint{}) || s.Sum != j.seen || f.cfg.Values.String("sum_mismatch") != "auto" {
+	if j.seen == (post.Fingerprint{}) || s.Sum != j.seen || inBlocks(j.a) && s.Size != j.a.Size() || f.cfg.Values.String("sum_mismatch") != "auto" {
 		return false
 	}
 	f.host.Log.Warn("announced sum is not that of the file, kept as fetched twice", "path", j.at.Full(), "announced", j.a.Sum, "sum", s.Sum)

@@ -122,7 +122,7 @@ func (f *Flow) alike(ctx context.Context, j *job, tree *fetch.Tree) {
 		f.unchanged(ctx, j)
 		return
 	}
-	j.sum, j.block, j.spent = j.a.Sum, j.a.Block, true
+	j.sum, j.block, j.spent = j.a.Sum, f.announcedBlock(j.a, j.a.Size()), !inBlocks(j.a)
 	f.install.Adjust(want, func(err error) { f.installed(ctx, j, "adjusted", err) })
 }
 

@@ -9,7 +9,8 @@ import (
 
 // An order serialises work over the paths it touches, in arrival order
 // (sr_subscribe(1), ORDER). Work on a file excludes other work on it and waits for a
-// removal of one of its directories; a removal excludes everything below.
+// removal of one of its directories; a removal excludes everything below. Blocks of one version of a
+// file go together.
 type order struct {
 	mu       sync.Mutex
 	lanes    map[string]*lane
@@ -23,16 +24,17 @@ type turn struct {
 	waits  int
 	claims []*claim
 	run    func()
+	with   string // turns of one path that all say so go together; empty: alone
 }
 
 // A lane is the work queued on one path: groups that share it, one after another.
 type lane struct{ groups []*claim }
 
-// A claim is one group of a lane: one turn alone, or several that only pass
-// through the directory.
+// A claim is one group of a lane: one turn alone, or several that go together, as those do that
+// only pass through the directory.
 type claim struct {
 	path    string
-	shared  bool
+	with    string
 	members int
 	waiting []*turn
 }
@@ -43,11 +45,11 @@ type claim struct {
 func (o *order) enter(t *turn, paths ...string) {
 	o.mu.Lock()
 	for _, p := range paths {
-		o.claim(t, p, false)
+		o.claim(t, p, t.with)
 	}
 	for _, p := range paths {
 		for d := path.Dir(p); d != "/"; d = path.Dir(d) {
-			o.claim(t, d, true)
+			o.claim(t, d, through)
 		}
 	}
 	ready := t.waits == 0
@@ -56,6 +58,9 @@ func (o *order) enter(t *turn, paths ...string) {
 		t.run()
 	}
 }
+
+// through is what turns have in common that only pass through a directory.
+const through = "/"
 
 // tryEnter is enter for a turn that would rather not wait: it has the path at once, without
 // t.run being called, or nothing happened.
@@ -66,13 +71,13 @@ func (o *order) tryEnter(t *turn, p string) bool {
 		return false
 	}
 	for d := path.Dir(p); d != "/"; d = path.Dir(d) {
-		if l := o.lanes[d]; l != nil && (len(l.groups) > 1 || !l.groups[0].shared) {
+		if l := o.lanes[d]; l != nil && (len(l.groups) > 1 || l.groups[0].with != through) {
 			return false
 		}
 	}
-	o.claim(t, p, false)
+	o.claim(t, p, t.with)
 	for d := path.Dir(p); d != "/"; d = path.Dir(d) {
-		o.claim(t, d, true)
+		o.claim(t, d, through)
 	}
 	return true
 }
@@ -80,7 +85,7 @@ func (o *order) tryEnter(t *turn, p string) bool {
 // claim joins the last group of the lane or opens one. What a turn has claimed already
 // (a directory two of its paths lie in) it does not claim again; the paths
 // themselves come first.
-func (o *order) claim(t *turn, key string, shared bool) {
+func (o *order) claim(t *turn, key, with string) {
 	for _, c := range t.claims {
 		if c.path == key {
 			return
@@ -92,10 +97,10 @@ func (o *order) claim(t *turn, key string, shared bool) {
 		o.lanes[key] = l
 	}
 	var c *claim
-	if n := len(l.groups); n > 0 && shared && l.groups[n-1].shared {
+	if n := len(l.groups); n > 0 && with != "" && l.groups[n-1].with == with {
 		c = l.groups[n-1]
 	} else {
-		c = &claim{path: key, shared: shared}
+		c = &claim{path: key, with: with}
 		l.groups = append(l.groups, c)
 	}
 	c.members++

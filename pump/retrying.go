@@ -224,10 +224,13 @@ const (
 // spillLoop moves to disk what the broker has been waiting for too long: it goes on as it
 // is, but is acknowledged.
 func (f *Flow) spillLoop(ctx context.Context) {
-	tick := time.NewTicker(spillEvery)
+	tick, expire := time.NewTicker(spillEvery), time.NewTicker(expireEvery)
 	defer tick.Stop()
+	defer expire.Stop()
 	for {
 		select {
+		case <-expire.C:
+			f.expireBlocks(f.host.Now().Add(-f.cfg.Values.Duration("retry_ttl")))
 		case <-tick.C:
 			f.spill(time.Now().Add(-spillAfter))
 			f.stage.relieve() // the disk may have refused before

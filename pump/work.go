@@ -3,7 +3,6 @@ package pump
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"log/slog"
 	"strconv"
@@ -54,6 +53,8 @@ func (f *Flow) work(ctx context.Context, j *job) {
 		f.link(ctx, j, tree)
 	case j.a.Sum.Method == post.SumMkdir:
 		f.install.Mkdir(tree, j.at.Path, func(err error) { f.installed(ctx, j, "made", err) })
+	case inBlocks(j.a):
+		f.fetchBlock(ctx, j, tree)
 	default:
 		f.fetch(ctx, j, tree)
 	}
@@ -72,17 +73,10 @@ func (f *Flow) link(ctx context.Context, j *job, tree *fetch.Tree) {
 	f.install.Link(tree, j.at.Path, target, func(err error) { f.installed(ctx, j, "linked", err) })
 }
 
-// errBlocks is one block of a file announced in several.
-var errBlocks = errors.New("files announced in blocks are not received")
-
-// fetch sees to it that one whole file is here.
+// fetch sees to it that one file is here: a whole one, or the part file of a block.
 func (f *Flow) fetch(ctx context.Context, j *job, tree *fetch.Tree) {
-	if b := j.a.Block; j.a.HasBlock() && b.Method != partition.Whole && b.Count > 1 {
-		f.giveUp(j, fmt.Errorf("%w: block %d of %d", errBlocks, b.Number, b.Count))
-		return
-	}
 	if !f.cfg.Values.Bool("overwrite") || j.again && f.stage.takes(j) {
-		if same, err := fetch.Same(ctx, tree, j.at.Path, j.a, f.keepsSums()); err == nil && same {
+		if same, err := fetch.Same(ctx, tree, j.at.Path, asFile(j.a), f.keepsSums()); err == nil && same {
 			f.alike(ctx, j, tree)
 			return
 		}
@@ -98,7 +92,7 @@ func (f *Flow) download(ctx context.Context, j *job, tree *fetch.Tree) {
 	if s == nil && err == nil {
 		s, err = f.attempt(ctx, j, tree)
 	}
-	if fetch.ClassOf(err) == fetch.Oversize && !j.grown && f.cfg.Values.String("sum_mismatch") == "auto" {
+	if fetch.ClassOf(err) == fetch.Oversize && !j.grown && !inBlocks(j.a) && f.cfg.Values.String("sum_mismatch") == "auto" {
 		j.grown = true
 		s, err = f.attempt(ctx, j, tree)
 	}
@@ -120,9 +114,9 @@ func (f *Flow) download(ctx context.Context, j *job, tree *fetch.Tree) {
 		f.discarded(ctx, j, s)
 		return
 	}
-	j.sum, j.block = j.a.Sum.Announced(s.Sum), partition.WholeFile(s.Size)
+	j.sum, j.block = j.a.Sum.Announced(s.Sum), f.announcedBlock(j.a, s.Size)
 	j.wrote = !s.Same
-	j.spent, j.proof = !s.Same, s.Validator
+	j.spent, j.proof = !s.Same && !inBlocks(j.a), s.Validator
 	f.install.Install(s, func(err error) { f.installed(ctx, j, "fetched", err) })
 }
 
@@ -203,19 +197,15 @@ const (
 )
 
 func (f *Flow) fetchJob(j *job, tree *fetch.Tree) fetch.Job {
-	u := j.from.URL
-	if j.from.Local != "" {
-		u = transfer.FileURL(j.from.Local)
-	}
 	source, native := f.source(j)
 	out := fetch.Job{
 		Moved:  &f.Counters.Moved,
 		Pace:   f.pace,
-		Source: source, Request: transfer.Whole(u), Tree: tree, Path: j.at.Path, Inflight: f.plan.inflight, Tag: f.state,
+		Source: source, Request: request(j), Tree: tree, Path: j.at.Path, Inflight: f.plan.inflight, Tag: f.state,
 		Size: j.a.Size(), Sum: j.a.Sum, Mode: f.mode(j.a), HardLink: f.cfg.Values.String("copy") == "link",
 		KeepSum: f.keepsSums(),
 	}
-	if native {
+	if native && !inBlocks(j.a) {
 		out.Partials = f.partials
 	}
 	if !f.hooks.At(hook.OnData).Empty() || f.discards() && f.showsFiles() {
@@ -252,7 +242,7 @@ func (f *Flow) installed(ctx context.Context, j *job, what string, err error) {
 		f.failed(ctx, j, err)
 		return
 	}
-	f.order.note(j.at.Full(), f.believed(j.a.Time))
+	f.received(j)
 	f.noteKept(j)
 	var old slog.Attr // ignored while it is empty
 	switch what {
@@ -277,11 +267,11 @@ func (f *Flow) installed(ctx context.Context, j *job, what string, err error) {
 // installed it without announcing it.
 func (f *Flow) unchanged(ctx context.Context, j *job) {
 	before, _ := f.order.last(j.at.Full())
-	f.order.note(j.at.Full(), f.believed(j.a.Time))
+	f.received(j)
 	f.Counters.Unchanged.Add(1)
 	f.host.Log.Info("unchanged", "path", j.at.Full(), "sum", j.a.Sum)
 	f.report(j, codeNotModified, "not modified3")
-	j.sum, j.block, j.spent = j.a.Sum, j.a.Block, true
+	j.sum, j.block, j.spent = j.a.Sum, f.announcedBlock(j.a, j.a.Size()), !inBlocks(j.a)
 	if f.owesNews(j, before) {
 		f.onward(ctx, j, j.hasFile())
 		return

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path"
 	"syscall"
@@ -19,8 +18,8 @@ var ErrLost = errors.New("its temporary file is gone")
 
 // A FileID tells a file from another of the same name, after a restart too. The zero value is none.
 type FileID struct {
-	Inode uint64 `json:"inode"`
-	Born  int64  `json:"born"` // in ns since 1970; 0 where the filesystem does not say
+	Inode uint64
+	Born  int64 // in ns since 1970; 0 where the filesystem does not say
 }
 
 // A Sparse is a temporary file that is put together of blocks, each written at its place, in any
@@ -150,16 +149,17 @@ func (p *Sparse) Fetch(ctx context.Context, j Job, at int64) (n int64, sum post.
 	return n, sum, err == nil && n == j.Size && (!j.Sum.Verifiable() || sum.Equal(j.Sum)), err
 }
 
-// Complete gives the file its length and the attributes of j, and returns it to be installed or
-// discarded; p is used up.
+// Complete gives the file its length and the attributes of j, and returns it to be installed: p is
+// used up. What could not be installed stays, to be opened again.
 func (p *Sparse) Complete(j Job, size int64) (*Staged, error) {
 	s := p.s
-	s.Size, s.Match = size, true
+	s.Size, s.Match, s.stays = size, true, true
 	err := s.f.Truncate(size)
 	if err == nil {
 		err = s.apply(j.attributes())
 	}
 	if err != nil {
+		p.Close()
 		return nil, s.tree.failed("write", s.rel, err)
 	}
 	return s, nil
@@ -170,15 +170,3 @@ func (p *Sparse) Close() { p.s.close() }
 
 // Discard removes the file.
 func (p *Sparse) Discard() { p.s.Discard() }
-
-// DiscardSparse removes the temporary file that was id, if it is still there.
-func DiscardSparse(j Job, id FileID) error {
-	p, err := OpenSparse(j, id)
-	if errors.Is(err, ErrLost) || errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err == nil {
-		p.Discard()
-	}
-	return err
-}

@@ -41,6 +41,7 @@ type Staged struct {
 	f       *os.File // open until installed, and locked when it has a name
 	counted bool     // among the tree's pending
 	marks   *marks   // how far it is, for another try; or nil
+	stays   bool     // the file outlives an installation that fails
 }
 
 // Path is the final path below the tree.

@@ -48,7 +48,7 @@ func (r *renameStep) dirs() []*openDir {
 }
 
 func (r *renameStep) release(failed bool) {
-	if failed {
+	if failed && !r.s.stays {
 		r.s.Discard()
 		return
 	}

@@ -1,0 +1,134 @@
+package pump
+
+import (
+	"errors"
+	"fmt"
+	"path"
+
+	"srpump/partition"
+	"srpump/post"
+	"srpump/pump/blocks"
+	"srpump/pump/hook"
+	"srpump/pump/transfer"
+)
+
+// inBlocks reports whether an announcement is of one block of several.
+func inBlocks(a *post.Announcement) bool {
+	return a.HasBlock() && a.Block.Method != partition.Whole && a.Block.Count > 1
+}
+
+// assembles reports whether the block an announcement is of is put into its file (sr_options(5), inplace).
+func (f *Flow) assembles(a *post.Announcement) bool {
+	return f.plan.files && inBlocks(a) && f.cfg.Values.Bool("inplace") && !f.discards()
+}
+
+// parted reports whether what is announced becomes, or stays, a part file.
+func (f *Flow) parted(a *post.Announcement) bool {
+	return a.HasBlock() && !f.cfg.Values.Bool("inplace") && (inBlocks(a) || a.Block.Method == partition.Parted)
+}
+
+// sharing is what blocks of one version of a file have in common: they are worked on together.
+func (f *Flow) sharing(j *job) string {
+	if !f.assembles(j.a) {
+		return ""
+	}
+	v, _ := blocks.VersionOf(j.a, f.believed(j.a.Time)) // one that cannot be received stands alone
+	return v.Key()
+}
+
+// errForged is a part file whose name says something else than its announcement.
+var errForged = errors.New("the name of the part file is not that of the block")
+
+// placeParts gives what is announced in blocks its place: that of the file, where it is put together,
+// else that of a part file.
+func (f *Flow) placeParts(j *job) (err error) {
+	if j.at, err = f.placePart(j.a, j.at); err == nil && j.second != (Place{}) {
+		j.second, err = f.placePart(j.a, j.second)
+	}
+	return err
+}
+
+func (f *Flow) placePart(a *post.Announcement, at Place) (Place, error) {
+	if !a.HasBlock() || a.Block.Method == partition.Whole {
+		return at, nil
+	}
+	dir, base := path.Split(at.Path)
+	ispart := a.Block.Method == partition.Parted && partition.IsPartName(base)
+	if ispart {
+		name, b, _, err := partition.ParsePartName(base, a.Block.Length())
+		if err == nil && b != a.Block {
+			err = fmt.Errorf("%w: %q for %s", errForged, base, a.Block)
+		}
+		if err != nil {
+			return at, err
+		}
+		base = name
+	}
+	switch {
+	case !f.parted(a):
+		at.Path = dir + base
+	case !ispart:
+		letter := a.Sum.Method
+		if letter == post.SumLater {
+			letter = a.Sum.HashMethod()
+		}
+		b := a.Block
+		b.Method = partition.Parted
+		at.Path = dir + partition.PartName(base, b, letter)
+	}
+	return at, nil
+}
+
+// announcedBlock is the header parts of what was received for an announcement: a file of its own, of so
+// many bytes, which may be a part file.
+func (f *Flow) announcedBlock(a *post.Announcement, size int64) partition.Block {
+	if !f.parted(a) {
+		return partition.WholeFile(size)
+	}
+	b := a.Block
+	b.Method = partition.Parted
+	return b
+}
+
+// asFile is an announcement of a block as one of a file that holds nothing else.
+func asFile(a *post.Announcement) *post.Announcement {
+	if !inBlocks(a) {
+		return a
+	}
+	c := *a
+	c.Block = partition.WholeFile(a.Block.Length())
+	return &c
+}
+
+// request names the bytes of j: a part file is fetched whole, another block is a range of its file.
+func request(j *job) transfer.Request {
+	r := transfer.Whole(j.from.URL)
+	if j.from.Local != "" {
+		r.URL = transfer.FileURL(j.from.Local)
+	}
+	if inBlocks(j.a) && j.a.Block.Method == partition.Inplace {
+		r.Offset, r.Length = j.a.Block.Offset(), j.a.Block.Length()
+	}
+	return r
+}
+
+// Blocks that cannot be received.
+var (
+	errBlockHook  = errors.New("a block is no file that a hook could be given")
+	errBlockSent  = errors.New("a block is no file that could be delivered to another host")
+	errBlockStage = errors.New("a filter is given files, not blocks")
+)
+
+// refusesBlock is why a block is not received, if it is not.
+func (f *Flow) refusesBlock(j *job) error {
+	_, native := f.source(j)
+	switch {
+	case !inBlocks(j.a):
+		return nil
+	case f.stage != nil:
+		return errBlockStage
+	case !native, !f.hooks.At(hook.OnData).Empty():
+		return errBlockHook
+	}
+	return nil
+}
