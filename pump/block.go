@@ -125,7 +125,7 @@ func (f *Flow) openAssembly(j *job, a *assembly, tree *fetch.Tree, v blocks.Vers
 			return err
 		}
 	}
-	if err := f.finished(a, from, v); err != nil {
+	if err := f.doneBefore(a, from, v); err != nil {
 		return err
 	}
 	return a.create(store, from, blocks.File{Root: j.at.Root, Path: j.at.Path, Version: v}, f.plan.sync != fetch.SyncOff)
@@ -140,8 +140,8 @@ func (f *Flow) continueAssembly(a *assembly, from fetch.Job, v blocks.Version) e
 	return a.journal.Later(v)
 }
 
-// finished fails when the file was put together before, from these blocks or newer ones.
-func (f *Flow) finished(a *assembly, from fetch.Job, v blocks.Version) error {
+// doneBefore fails when the file was put together before, from these blocks or newer ones.
+func (f *Flow) doneBefore(a *assembly, from fetch.Job, v blocks.Version) error {
 	done, known := f.assemblies.store.Finished(a.full)
 	if !known || v.Posted.After(done.Posted) {
 		return nil

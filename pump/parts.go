@@ -19,12 +19,15 @@ func inBlocks(a *post.Announcement) bool {
 
 // assembles reports whether the block an announcement is of is put into its file (sr_options(5), inplace).
 func (f *Flow) assembles(a *post.Announcement) bool {
-	return f.plan.files && inBlocks(a) && f.cfg.Values.Bool("inplace") && !f.discards()
+	return inBlocks(a) && f.inplace() && f.plan.files && !f.discards()
 }
+
+// inplace is the option; what is delivered to other hosts stays as it is.
+func (f *Flow) inplace() bool { return f.cfg.Values.Bool("inplace") && f.plan.there == nil }
 
 // parted reports whether what is announced becomes, or stays, a part file.
 func (f *Flow) parted(a *post.Announcement) bool {
-	return a.HasBlock() && !f.cfg.Values.Bool("inplace") && (inBlocks(a) || a.Block.Method == partition.Parted)
+	return a.HasBlock() && !f.inplace() && (inBlocks(a) || a.Block.Method == partition.Parted)
 }
 
 // sharing is what blocks of one version of a file have in common: they are worked on together.
