@@ -37,7 +37,7 @@ func (f *Flow) filePoints(j *job) []string {
 
 // fetchesNatively reports whether URLs of a scheme are fetched without a hook.
 func fetchesNatively(scheme string) bool {
-	return slices.Contains([]string{"file", "http", "https", "ftp", "ftps"}, strings.ToLower(scheme))
+	return slices.Contains([]string{"file", "http", "https", "ftp", "ftps", "sftp"}, strings.ToLower(scheme))
 }
 
 // handling is the first point whose hooks take the place of a transport.

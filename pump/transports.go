@@ -8,6 +8,7 @@ import (
 	"srpump/pump/config"
 	"srpump/pump/transfer"
 	"srpump/pump/transfer/ftp"
+	"srpump/pump/transfer/sftp"
 )
 
 // newTransports makes what gets files of other hosts, and what lists and changes places there, by scheme.
@@ -19,7 +20,9 @@ func newTransports(c *config.Config, h *Host, workers int, allow func(host strin
 	byFTP := ftpOptions(c, workers)
 	byFTP.AllowHost = allow
 	files := ftp.New(byFTP)
-	return transfer.Set{"http": web, "https": web, "ftp": files, "ftps": files}
+	bySFTP := sftpOptions(c)
+	bySFTP.AllowHost = allow
+	return transfer.Set{"http": web, "https": web, "ftp": files, "ftps": files, "sftp": sftp.New(bySFTP)}
 }
 
 // webOptions are what a configuration says about HTTP.

@@ -34,6 +34,7 @@ type Config struct {
 	Files       []string  // read, in order
 	Lines       []Line    // of known options, in the order they took effect
 	Credentials *Credentials
+	Home        string // of the user, absolute; ~/.ssh is there
 	StateRoot   string // where state is kept, absolute: state_dir and statehost are in it
 }
 
@@ -181,7 +182,7 @@ func (p *parser) config(path string) *Config {
 		Preset: p.values.preset, Name: p.name, Path: path, Values: p.values,
 		Rules: p.rules, Final: p.capture(), Bindings: p.finalBindings(),
 		Unknown: maps.Clone(p.unknown), Environ: maps.Clone(p.environ),
-		Files: p.read, Lines: p.lineList, StateRoot: p.stateRoot(),
+		Files: p.read, Lines: p.lineList, StateRoot: p.stateRoot(), Home: p.env.Home,
 	}
 }
 

@@ -83,6 +83,9 @@ func Redact(rawURL string) string {
 		}
 		return scheme + ":…"
 	}
+	if u.Opaque != "" && u.Scheme != "file" {
+		return u.Scheme + ":…"
+	}
 	if u.RawQuery != "" {
 		u.RawQuery = "…"
 	}

@@ -86,6 +86,21 @@ func (s *Server) ChangeHostKey(t testing.TB) {
 	s.Restart(t)
 }
 
+// Certify restarts the server with its host key signed by an authority, whose private key is in a file.
+func (s *Server) Certify(t testing.TB, authority string) {
+	t.Helper()
+	host, _, _ := net.SplitHostPort(s.Addr)
+	out, err := exec.Command("ssh-keygen", "-q", "-s", authority, "-I", "test", "-h", "-n", host, s.hostKey()+".pub").CombinedOutput()
+	if err != nil {
+		t.Fatalf("cannot sign: %v: %s", err, out)
+	}
+	config := filepath.Join(s.prefix, "config")
+	text, err := os.ReadFile(config)
+	must(t, err)
+	must(t, os.WriteFile(config, append([]byte("HostCertificate "+s.hostKey()+"-cert.pub\n"), text...), 0o600))
+	s.Restart(t)
+}
+
 // Restart ends the server with all its connections and starts it again on the same port.
 func (s *Server) Restart(t testing.TB) {
 	t.Helper()

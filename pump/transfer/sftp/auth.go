@@ -42,7 +42,7 @@ func (i *identity) answer(_, _ string, questions []string, echo []bool) ([]strin
 	answers := make([]string, len(questions))
 	for n := range questions {
 		if echo[n] || len(questions) > 1 {
-			return nil, errors.New("the server asks for more than a password")
+			return nil, &setupError{fmt.Errorf("the server asks %q for more than a password", i.host.user)}
 		}
 		answers[n] = i.host.password
 	}

@@ -5,8 +5,8 @@
 //	host      the same when ~/.ssh/config has had its say
 //	link      one connection, shared by all transfers of one address
 //
-// Of sftp://user@host/path the path is one below the directory a login begins in; of
-// sftp://user@host//path it is /path (sr_post(7), the example of sr_watch).
+// The path of sftp://user@host/path is absolute, with one slash as with two (sr_post(7), its examples
+// have both); sftp://user@host/~/path is below the directory a login begins in.
 package sftp
 
 import (
@@ -95,12 +95,12 @@ func (s *SFTP) locate(raw string) (address, string, error) {
 	if s.o.AllowHost != nil && !s.o.AllowHost(u.Hostname()) {
 		return address{}, "", fmt.Errorf("host %q is not allowed", u.Hostname())
 	}
-	path := strings.TrimPrefix(u.Path, "/")
-	if strings.IndexByte(path, 0) >= 0 {
+	if strings.IndexByte(u.Path, 0) >= 0 {
 		return address{}, "", errors.New("its path holds a NUL")
 	}
-	if path == "" {
-		path = "."
+	path := "/" + strings.TrimLeft(u.Path, "/")
+	if below, ok := strings.CutPrefix(path+"/", "/~/"); ok {
+		path = "./" + strings.TrimSuffix(below, "/")
 	}
 	return s.o.address(u), path, nil
 }

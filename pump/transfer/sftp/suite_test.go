@@ -26,7 +26,7 @@ func below(addr, name string) string {
 	for i := range parts {
 		parts[i] = url.PathEscape(parts[i])
 	}
-	return "sftp://" + addr + "/" + strings.Join(parts, "/")
+	return "sftp://" + addr + "/~/" + strings.Join(parts, "/")
 }
 
 func harness(t *testing.T) transfertest.Harness {
