@@ -94,10 +94,27 @@ func localPath(base, rel string) string {
 	return path.Clean("/" + strings.TrimLeft(base, "/") + "/" + rel)
 }
 
-// joinURL joins the prefix s and rel with exactly one slash; each element of rel is percent-encoded.
+// joinURL joins the prefix s and rel with exactly one slash, or where the path is one from the root of a server,
+// two; each element of rel is percent-encoded.
 func joinURL(s, rel string) string {
 	u := url.URL{Path: strings.TrimLeft(rel, "/")}
-	return strings.TrimRight(escapePath(s), "/") + "/" + strings.TrimPrefix(u.EscapedPath(), "./")
+	slash := "/"
+	if fromRoot(s, rel) {
+		slash = "//"
+	}
+	return strings.TrimRight(escapePath(s), "/") + slash + strings.TrimPrefix(u.EscapedPath(), "./")
+}
+
+// fromRoot reports whether rel is a path from the root of an SFTP or FTP server, and not from the directory a login
+// begins in: srcpath is the server, and either of the two says so (sr_post(7), the example of sr_watch).
+func fromRoot(s, rel string) bool {
+	scheme, rest, _ := strings.Cut(s, "://")
+	switch strings.ToLower(scheme) {
+	case "sftp", "ftp", "ftps":
+		server, slashes, _ := strings.Cut(rest, "/")
+		return server != "" && strings.Trim(slashes, "/") == "" && (slashes != "" || strings.HasPrefix(rel, "/"))
+	}
+	return false
 }
 
 // joinRetrieval joins the prefix s and a retrievePath, which may hold a query and is escaped as its

@@ -26,6 +26,9 @@ func destinationRoot(c *config.Config) (root string, there *url.URL, err error) 
 	if err != nil || u.Scheme == "" {
 		return "", nil, fmt.Errorf("cannot deliver to %q: it is no URL", config.Redact(raw))
 	}
+	if u, err = serverURL(c, raw); err != nil {
+		return "", nil, err
+	}
 	native := u.Scheme == "file" && (u.Host == "" || u.Host == "localhost")
 	switch {
 	case u.Opaque == "" && hooksDeliver(c, u.Scheme, native):
@@ -59,7 +62,7 @@ func (p *plan) delivers(c *config.Config) (err error) {
 		p.postDir = p.root
 	}
 	if p.baseURL = c.Values.String("post_base_url"); p.there != nil && p.there.Scheme != "file" && p.baseURL == "" {
-		p.baseURL, err = destinationBase(p.there.String())
+		p.baseURL = destinationBase(p.there)
 	} else if p.baseURL == "" || strings.HasPrefix(p.baseURL, post.LocalBase) {
 		p.baseURL = post.LocalBase
 	}

@@ -35,7 +35,7 @@ func (p *plan) deliveredURL(at Place) string {
 		return transfer.FileURL(at.Full())
 	}
 	u := *p.there
-	u.Path, u.RawPath, u.RawQuery, u.Fragment = at.Full(), "", "", ""
+	u.Path, u.RawPath, u.RawQuery, u.Fragment = serverPath(&u, at.Full()), "", "", ""
 	return u.String()
 }
 

@@ -1,6 +1,7 @@
 package pump
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -18,6 +19,7 @@ import (
 type partner struct {
 	url   string // of its directory in, with its user
 	dir   string // that, on this host
+	root  string // the absolute path of its login directory, as it sees it
 	links bool   // it has symbolic links
 	modes bool   // it sets permissions
 }
@@ -29,7 +31,7 @@ func partners() map[string]func(h *house) partner {
 			dir := h.t.TempDir()
 			addr := vsftpd.Start(h.t, dir, vsftpd.Options{Password: "s3cret"})
 			h.credentials("ftp://ftp:s3cret@" + addr + "/")
-			return partner{url: "ftp://ftp@" + addr + "/in", dir: filepath.Join(dir, "in")}
+			return partner{url: "ftp://ftp@" + addr + "/in", dir: filepath.Join(dir, "in"), root: dir}
 		},
 	}
 }
@@ -220,6 +222,41 @@ func TestPollServers(t *testing.T) {
 			h.expect("no change", h.polled(append(args, "-suppress_duplicates", "off")...))
 			if strings.Contains(h.log.String(), "s3cret") {
 				t.Error("the password is in the log")
+			}
+		})
+	}
+}
+
+// Where the destination has no path, a directory that begins with a slash is one from the root of the server, as
+// it was with v02, and is announced as such; two kinds of directories in one configuration are refused.
+func TestAbsoluteDirectories(t *testing.T) {
+	for name, start := range partners() {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			p := start(h)
+			server := strings.TrimSuffix(p.url, "/in")
+			h.write("pub/foo", "foo")
+			got := h.capture("xcopy")
+			args := []string{"-base_dir", h.dir + "/pub", "-destination", server}
+			f, stop := h.run(config.Sender, append(args, "-pb", "sqlite://"+h.db, "-post_exchange", "xcopy", "-directory", p.root+"/in")...)
+			h.post("xpublic", h.of("foo", "foo", 0))
+			h.until("it is announced", func() bool { return len(got()) == 1 })
+			stop()
+			if a := got()[0]; p.there(t) != "foo=foo" || a.Base != server+"//" || a.Path != p.root[1:]+"/in/foo" {
+				t.Errorf("announced %s %s, there is %s", a.Base, a.Path, p.there(t))
+			}
+			then := time.Now().Add(-time.Hour)
+			if err := os.Chtimes(filepath.Join(p.dir, "foo"), then, then); err != nil {
+				t.Fatal(err)
+			}
+			g, _ := h.run(config.Subscribe, "-exchange", "xout", "-directory", h.dir+"/got")
+			if n := len(h.polled("-destination", server, "-directory", p.root+"/in", "-accept", ".*")); n != 1 {
+				t.Errorf("announced %d", n)
+			}
+			h.until("it is fetched", func() bool { return g.Counters.Fetched.Load() == 1 && h.content("got/foo") == "foo" })
+			_, err := NewFlow(h.config(config.Sender, append(args, "-directory", "/a", "-accept", "x", "-directory", "b", "-accept", "y")...), h.host())
+			if !errors.Is(err, errMixedDirectories) || f == nil {
+				t.Errorf("%v", err)
 			}
 		})
 	}

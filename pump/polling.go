@@ -147,6 +147,9 @@ func (q *poller) open(destination string) error {
 		q.unread()
 		return nil
 	case u.Host != "" && sendsNatively(u.Scheme):
+		if u, err = serverURL(q.cfg, destination); err != nil {
+			return fmt.Errorf("cannot poll: %w", err)
+		}
 		return q.openPlace(u)
 	}
 	return fmt.Errorf("cannot poll %q: its scheme is none of http, https, sftp, ftp, ftps and file, nor one of do_poll", config.Redact(destination))
@@ -182,17 +185,3 @@ func (q *poller) unread() {
 }
 
 func isLocalURL(raw string) bool { return strings.HasPrefix(raw, "file:") }
-
-// destinationBase is the srcpath of what is polled when post_base_url does not tell: the
-// destination without its password.
-func destinationBase(destination string) (string, error) {
-	u, err := url.Parse(destination)
-	if err != nil {
-		return "", errors.New("cannot poll: destination is not a URL")
-	}
-	if u.User != nil {
-		u.User = url.User(u.User.Username())
-	}
-	u.RawQuery, u.Fragment = "", ""
-	return strings.TrimRight(u.String(), "/") + "/", nil
-}

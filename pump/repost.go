@@ -48,6 +48,9 @@ func (f *Flow) copied(j *job) *post.Announcement {
 
 // relativeTo takes dir off the front of path, at a whole component.
 func relativeTo(dir, path string) string {
+	if dir == "/" {
+		return strings.TrimPrefix(path, dir)
+	}
 	m := post.Maker{BaseDir: dir}
 	return m.Rel(path)
 }

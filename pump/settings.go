@@ -50,7 +50,11 @@ func postBaseURL(c *config.Config, e endpoint) (string, error) {
 	case u != "":
 		return u, nil
 	case c.Preset == config.Poll && !isLocalURL(c.Values.String("destination")):
-		return destinationBase(c.Values.String("destination"))
+		u, err := serverURL(c, c.Values.String("destination"))
+		if err != nil {
+			return "", about("destination", fmt.Errorf("cannot poll: %w", err))
+		}
+		return destinationBase(u), nil
 	case !e.isPipe() && !e.isLocal() && c.Preset != config.Poll:
 		return "", &broker.Error{Op: "announce on", Object: e.String(), Kind: errNoBaseURL,
 			Hint: "set post_base_url to the URL under which others fetch the files, such as http://this.host/"}

@@ -23,7 +23,11 @@ type Place struct {
 func (p *Place) List(ctx context.Context, dir string, o Options, yield func(Entry) error) (Skipped, error) {
 	r := &reading{o: o, yield: yield}
 	at := *p.Base
+	absolute := strings.HasPrefix(at.Path, "//") // and not below the directory a login begins in
 	at.Path, at.RawPath, at.RawQuery, at.Fragment = path.Join("/", at.Path, dir), "", "", ""
+	if absolute {
+		at.Path = "/" + at.Path
+	}
 	err := p.Source.List(ctx, at.String(), func(e transfer.Entry) error { return r.remote(e) })
 	return r.skipped, err
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/url"
 	"path"
+	"strings"
 
 	"srpump/pump/transfer"
 )
@@ -25,12 +26,18 @@ func (s *Sender) target(raw string) (t target, err error) {
 		return t, transfer.Fail("put", raw, transfer.Refused, errors.New("it is no URL"))
 	}
 	dir, name := path.Split(u.Path)
+	absolute := strings.HasPrefix(u.Path, "//") // and not below the directory a login begins in
+	at := func(p string) string {
+		if p = path.Join("/", p); absolute {
+			p = "/" + p
+		}
+		return at(u, p)
+	}
 	if name == "" || name == "." || name == ".." {
 		return t, transfer.Fail("put", raw, transfer.Refused, errNoName)
 	}
 	sub, temp := s.o.Temporary(name)
-	below := path.Join("/", dir, sub)
-	return target{dir: at(u, path.Join("/", dir)), url: raw, tempDir: at(u, below), tempURL: at(u, path.Join(below, temp))}, nil
+	return target{dir: at(dir), url: raw, tempDir: at(path.Join(dir, sub)), tempURL: at(path.Join(dir, sub, temp))}, nil
 }
 
 // at is the URL of another path of the same place.

@@ -319,6 +319,10 @@ func TestTemporaryDirectory(t *testing.T) {
 	if _, err := b.s.Send(t.Context(), f); err != nil || b.there() != "a b#%?=x" || !slices.Contains(b.to.calls, "put /tmp/a b#%?") {
 		t.Errorf("%v: %q", err, b.to.calls)
 	}
+	f.URL = "dir://host//in/a"
+	if _, err := b.s.Send(t.Context(), f); err != nil || !slices.Contains(b.to.calls, "put //in/tmp/a") || !slices.Contains(b.to.calls, "mkdir //in") {
+		t.Errorf("%v: %q", err, b.to.calls)
+	}
 	f.URL = "dir://host/in/"
 	if _, err := b.s.Send(t.Context(), f); transfer.ClassOf(err) != transfer.Refused {
 		t.Error(err)
