@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"srpump/post"
 	"srpump/pump/config"
 	"srpump/test/pki"
 	"srpump/test/vsftpd"
@@ -71,4 +72,34 @@ func TestFTPServersAreTrustedByName(t *testing.T) {
 	h.post("xin", announced("ftp://ftp@"+addr+"/", "a", "hello", 1700000000), announced("ftp://ftp@localhost/", "b", "hello", 1700000001))
 	h.until("the login is refused", func() bool { return strings.Contains(h.log.String(), `refuses the login of \"ftp\"`) })
 	h.until("the host is refused", func() bool { return strings.Contains(h.log.String(), "not allowed") })
+}
+
+// sr_sender(1): files are delivered over FTP under a temporary name, with their time, and removed there when they are
+// removed here.
+func TestSenderOverFTP(t *testing.T) {
+	h := newHouse(t)
+	there := t.TempDir()
+	addr := vsftpd.Start(t, there, vsftpd.Options{Password: "s3cret"})
+	h.credentials("ftp://ftp:s3cret@" + addr + "/")
+	h.write("pub/sub/a b#c.txt", "hello world\n")
+	_, stop := h.run(config.Sender, "-base_dir", h.dir+"/pub", "-destination", "ftp://ftp@"+addr, "-directory", "/in", "-mirror")
+	a := announced("http://nobody.example/", "sub/a b#c.txt", "hello world\n", 1700000000)
+	a.Headers = map[string]any{"mtime": "20200102030405"}
+	h.post("xpublic", a)
+	path := filepath.Join(there, "in/sub/a b#c.txt")
+	h.until("it is delivered", func() bool { b, err := os.ReadFile(path); return err == nil && string(b) == "hello world\n" })
+	gone := announced("http://nobody.example/", "sub/a b#c.txt", "", 1700000001)
+	gone.Sum = post.OfRemoval("a b#c.txt")
+	if fi, err := os.Stat(path); err != nil || !fi.ModTime().Equal(time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC)) {
+		t.Errorf("%v, %v", fi, err)
+	}
+	h.post("xpublic", gone)
+	h.until("it is removed", func() bool { _, err := os.Stat(path); return os.IsNotExist(err) })
+	stop()
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 0 {
+		t.Errorf("%v are left, %v", left, err)
+	}
+	if strings.Contains(h.log.String(), "s3cret") {
+		t.Error("the password is in the log")
+	}
 }

@@ -21,6 +21,7 @@ import (
 	"srpump/pump/poll"
 	"srpump/pump/serve"
 	"srpump/test/nginx"
+	"srpump/test/vsftpd"
 )
 
 // poller polls with a poster of its own, as a command started anew does.
@@ -87,11 +88,12 @@ func (h *house) tree(dir string) map[string]string {
 	return out
 }
 
-// What is polled and what is fetched are equal trees, over nginx, sr_serve and file:. A
+// What is polled and what is fetched are equal trees, over nginx, vsftpd, sr_serve and file:. A
 // second start announces nothing; what changed, and what was removed and is back, is announced.
 func TestPollTrees(t *testing.T) {
 	for name, start := range map[string]func(*testing.T, string) string{
 		"nginx":    func(t *testing.T, dir string) string { return nginx.StartListing(t, dir) },
+		"vsftpd":   func(t *testing.T, dir string) string { return "ftp://" + vsftpd.Start(t, dir, vsftpd.Options{}) },
 		"sr_serve": served,
 		"file":     func(_ *testing.T, dir string) string { return "file://" + dir },
 	} {

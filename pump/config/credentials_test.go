@@ -21,7 +21,7 @@ amqp://guest:secret4@lone.example:5672
 # servers
 https://web:p%40ss@data.example/ bt=tok3n
 sftp://stanley@files.example ssh_keyfile=/home/s/.ssh/id
-ftp://up:secret5@ftp.example active,ascii,tls,prot_p
+ftp://up:secret5@ftp.example active,ascii,tls,prot_p,ca_file=/etc/ca.pem,client_cert=/c.pem,client_key=/k.pem
 `
 
 func TestCredentialLookup(t *testing.T) {
@@ -57,7 +57,8 @@ func TestCredentialLookup(t *testing.T) {
 		{"fetch", "sftp://stanley@files.example/x", "stanley:", true},
 		{"fetch", "sftp://agent@other.example/x", "agent:", false},
 		{"fetch", "ftp://up@ftp.example/x", "up:secret5", true},
-		{"fetch", "ftp://other.example/x", "", false},
+		{"fetch", "ftp://other.example/x", ":", false},
+		{"fetch", "ftp://eve@other.example/x", "", false},
 		{"fetch", "file:", ":", false},
 	} {
 		var got config.Credential
@@ -79,7 +80,7 @@ func TestCredentialLookup(t *testing.T) {
 		}
 	}
 	ftp, _ := c.Lookup("ftp://up@ftp.example/")
-	if !ftp.Active || !ftp.ASCII || !ftp.TLS || !ftp.ProtP {
+	if !ftp.Active || !ftp.ASCII || !ftp.TLS || !ftp.ProtP || ftp.CAFile != "/etc/ca.pem" || ftp.ClientCert != "/c.pem" || ftp.ClientKey != "/k.pem" {
 		t.Errorf("options of %s are lost", ftp)
 	}
 	web, _ := c.Lookup("https://data.example/")

@@ -13,7 +13,7 @@ var ErrNoCredential = errors.New("no password in credentials.conf")
 // is delivered: an exact hit; else the first entry with the same scheme, host
 // and port, and the same user and password where the URL has them. What is
 // not listed is returned as it is where it can do without: user and password
-// both given, http and https and sftp without a user, sftp with a user alone
+// both given, http, https, ftp and sftp without a user, sftp with a user alone
 // (an agent or key may serve), file.
 func (c *Credentials) Lookup(raw string) (Credential, error) {
 	want, err := parseAddress(raw)
@@ -100,7 +100,7 @@ func sufficient(c Credential) bool {
 	case c.Scheme == "sftp":
 		return true
 	case c.User == "":
-		return !isBroker(c.Scheme) && c.Scheme != "ftp" && c.Scheme != "ftps"
+		return !isBroker(c.Scheme)
 	}
 	return false
 }

@@ -35,13 +35,12 @@ func (p *Place) List(ctx context.Context, dir string, o Options, yield func(Entr
 // Close gives up connections.
 func (p *Place) Close() error { return p.Free() }
 
-// remote hands on what a server says of a name. What it rounds is a listing made for people: sizes
-// are not to be announced, and times are of their minute, or where the clock says midnight of
-// their day, in the zone of the server.
+// remote hands on what a server says of a name. What it rounds is a listing made for people: times are of
+// their minute, or where the clock says midnight of their day, in the zone of the server.
 func (r *reading) remote(t transfer.Entry) error {
 	e := Entry{Name: t.Name, Size: max(t.Size, -1), ModTime: t.ModTime.UTC(), Precision: time.Second, Mode: t.Mode.Perm(), PermKnown: t.Mode.Perm() != 0}
 	if t.Rough && !t.ModTime.IsZero() {
-		e.Approx, e.Precision = true, time.Minute
+		e.Precision = time.Minute
 		y, m, d := e.ModTime.Date()
 		hour, minute, second := e.ModTime.Clock()
 		if hour == 0 && minute == 0 {

@@ -64,8 +64,8 @@ func TestPlace(t *testing.T) {
 	})
 	want := []string{
 		`f false "" 12 false 2026-11-21 10:30:15 1s 640 true`,
-		`minute false "" 12 true 2026-11-21 09:30:00 1m0s 640 true`,
-		`day false "" -1 true 2026-11-20 23:00:00 24h0m0s 0 false`,
+		`minute false "" 12 false 2026-11-21 09:30:00 1m0s 640 true`,
+		`day false "" -1 false 2026-11-20 23:00:00 24h0m0s 0 false`,
 		`d true "" -1 false 0001-01-01 00:00:00 0s 755 true`,
 		`l false "f" -1 false 0001-01-01 00:00:00 0s 777 false`,
 		`hidden false "?" -1 false 0001-01-01 00:00:00 0s 0 false`,

@@ -14,7 +14,7 @@ type Entry struct {
 	ModTime time.Time
 	Mode    fs.FileMode // kind and permissions; no permissions when the server does not say
 	Target  string      // of a symbolic link, when the server says
-	// Rough says that size or time may be rounded, as listings made for people have them.
+	// Rough says that the time is rounded and of the server's zone, taken for UTC, as listings made for people have it.
 	Rough bool
 }
 
