@@ -257,3 +257,32 @@ func TestFileReadsRegularFilesBelowItsBaseOnly(t *testing.T) {
 		}
 	}
 }
+
+// The time-out is of each stall and not of the whole: a slow server is waited for as long as it sends something, and
+// no longer when it sends nothing.
+func TestSlowIsNotStalled(t *testing.T) {
+	const timeout = time.Second
+	for _, c := range []struct {
+		bytes int
+		class transfer.Class
+		works bool
+	}{{40, 0, true}, {5, transfer.Temporary, false}} {
+		s := server(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Length", "40")
+			tick := time.NewTicker(timeout / 20)
+			defer tick.Stop()
+			for range c.bytes {
+				_, _ = w.Write([]byte("x"))
+				w.(http.Flusher).Flush()
+				<-tick.C
+			}
+			if !c.works {
+				<-r.Context().Done()
+			}
+		})
+		data, err := get(t, newHTTP(t, transfer.HTTPOptions{Timeout: timeout}), transfer.Whole(s.URL))
+		if c.works != (err == nil) || err == nil && len(data) != c.bytes || transfer.ClassOf(err) != c.class {
+			t.Errorf("%d bytes: got %q, %v", c.bytes, data, err)
+		}
+	}
+}

@@ -3,9 +3,11 @@ package ftp_test
 import (
 	"io"
 	"maps"
+	"net"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -235,5 +237,53 @@ func TestListingCutOff(t *testing.T) {
 		if err == nil || transfer.ClassOf(err) != transfer.Temporary {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// cut passes a control connection on until so many bytes came from the server, and resets it then.
+func cut(t *testing.T, server string, after int64) (addr string) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	t.Cleanup(func() { ln.Close(); wg.Wait() })
+	wg.Go(func() {
+		for {
+			client, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			up, err := net.Dial("tcp", server)
+			if err != nil {
+				client.Close()
+				continue
+			}
+			wg.Go(func() { _, _ = io.Copy(up, client); up.Close() })
+			_, _ = io.CopyN(client, up, after)
+			_ = client.(*net.TCPConn).SetLinger(0)
+			client.Close()
+			up.Close()
+		}
+	})
+	return ln.Addr().String()
+}
+
+// Wherever in the dialogue the control connection breaks, what was done is whole or a failure that may pass.
+func TestControlCutAnywhere(t *testing.T) {
+	f := (&fake{content: "hello", features: " MDTM\r\n SIZE\r\n"}).start(t)
+	done := 0
+	for after := int64(0); done < 3 && after < 1000; after += 7 {
+		at := "ftp://" + cut(t, f.addr, after) + "/file"
+		data, err := get(t, client(t, ftp.Options{}), transfer.Whole(at))
+		if err == nil && data == "hello" {
+			done++
+		} else if err == nil || transfer.ClassOf(err) != transfer.Temporary {
+			t.Errorf("after %d bytes: got %q, %v", after, data, err)
+		}
+	}
+	if done == 0 {
+		t.Error("it never ended")
 	}
 }
