@@ -119,6 +119,7 @@ anonymous_enable=YES
 anon_root=%s
 anon_world_readable_only=NO
 anon_umask=022
+delay_failed_login=0
 pasv_address=%s
 pasv_enable=%s
 utf8_filesystem=YES

@@ -114,6 +114,9 @@ func TestVsftpdWithTLS(t *testing.T) {
 				t.Skip("port 990 is for root")
 			}
 			for part, run := range suites() {
+				if implicit != "" && part != "get" {
+					continue // but for the first byte it is the same
+				}
 				t.Run(part, func(t *testing.T) {
 					dir := t.TempDir()
 					addr := vsftpd.Start(t, dir, vsftpd.Options{Cert: cert.Cert, Key: cert.Key, OnlyTLS: true, Implicit: implicit})
