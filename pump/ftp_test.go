@@ -69,8 +69,10 @@ func TestFTPServersAreTrustedByName(t *testing.T) {
 	addr := vsftpd.Start(t, src, vsftpd.Options{Password: "s3cret"})
 	h.credentials("ftp://ftp:s3cret@" + strings.Replace(addr, "127.0.0.1", "localhost", 1) + "/")
 	h.run(config.Subscribe, "-exchange", "xin", "-directory", h.dir+"/got", "-allow_hosts", "127.0.0.1", "-attempts", "1")
-	h.post("xin", announced("ftp://ftp@"+addr+"/", "a", "hello", 1700000000), announced("ftp://ftp@localhost/", "b", "hello", 1700000001))
-	h.until("the login is refused", func() bool { return strings.Contains(h.log.String(), `refuses the login of \"ftp\"`) })
+	h.post("xin", announced("ftp://ftp@"+addr+"/", "a", "hello", 1700000000), announced("ftp://localhost/", "b", "hello", 1700000001))
+	h.until("the user is refused", func() bool { return strings.Contains(h.log.String(), `no password of \"ftp\" there`) })
+	h.post("xin", announced("ftp://"+addr+"/", "c", "hello", 1700000002)) // as anonymous, for whom a password is made up
+	h.until("the login is refused", func() bool { return strings.Contains(h.log.String(), `refuses the login of \"anonymous\"`) })
 	h.until("the host is refused", func() bool { return strings.Contains(h.log.String(), "not allowed") })
 }
 

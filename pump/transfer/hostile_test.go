@@ -174,8 +174,10 @@ func TestCredentialsGoToTheirHostOnly(t *testing.T) {
 		}
 	}
 	bearer = "token"
-	if got, err := get(t, g, transfer.Whole(first.URL)); err != nil || string(got) != "Bearer token" {
-		t.Errorf("got %q, %v", got, err)
+	for path, want := range map[string]string{"/": "Bearer token", "/here": "Bearer token", "/away": ""} {
+		if got, err := get(t, g, transfer.Whole(first.URL+path)); err != nil || string(got) != want {
+			t.Errorf("%s: got %q, %v", path, got, err)
+		}
 	}
 }
 

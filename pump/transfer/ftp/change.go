@@ -14,7 +14,7 @@ import (
 func (f *FTP) Rename(ctx context.Context, from, to string) error {
 	at, name, err := f.locate(to)
 	if err != nil {
-		return transfer.Fail("rename", to, transfer.Refused, err)
+		return transfer.Fail("rename", to, classify(err), err)
 	}
 	return f.do(ctx, "rename", from, func(s *session) error {
 		if at != s.at {

@@ -14,6 +14,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"fmt"
 	"net"
 	"net/url"
 	"strings"
@@ -90,38 +91,45 @@ const (
 func (f *FTP) locate(raw string) (place, string, error) {
 	u, err := url.Parse(raw)
 	if err != nil || u.Scheme != "ftp" && u.Scheme != "ftps" || u.Hostname() == "" {
-		return place{}, "", errors.New("it is no URL of FTP")
+		return place{}, "", class(transfer.Refused, errors.New("it is no URL of FTP"))
 	}
 	if strings.ContainsAny(u.Path, "\r\n\x00") {
-		return place{}, "", errors.New("FTP carries no name with a line end or a zero byte in it")
+		return place{}, "", class(transfer.Refused, errors.New("FTP carries no name with a line end or a zero byte in it"))
 	}
 	if f.o.AllowHost != nil && !f.o.AllowHost(u.Hostname()) {
-		return place{}, "", errors.New("the host is not allowed")
+		return place{}, "", class(transfer.Refused, fmt.Errorf("host %q is not allowed", u.Hostname()))
 	}
 	p := place{host: u.Hostname(), port: u.Port(), user: u.User.Username()}
 	p.password, _ = u.User.Password()
-	f.identify(&p, u)
+	if err := f.identify(&p, u); err != nil {
+		return place{}, "", err
+	}
 	p.login.TLS = p.login.TLS || p.login.ProtP || u.Scheme == "ftps"
 	p.implicit = u.Scheme == "ftps" && p.port == implicitPort
 	if p.port == "" {
 		p.port = usualPort
 	}
 	if strings.ContainsAny(p.user+p.password, "\r\n\x00") {
-		return place{}, "", errors.New("FTP carries no user or password with a line end or a zero byte in it")
+		return place{}, "", class(transfer.Refused, errors.New("FTP carries no user or password with a line end or a zero byte in it"))
 	}
 	return p, u.Path, nil
 }
 
 // identify completes who we are from credentials; who is nobody is anonymous.
-func (f *FTP) identify(p *place, u *url.URL) {
+func (f *FTP) identify(p *place, u *url.URL) error {
+	known := false
 	if f.o.Credentials != nil {
 		user, password, login := f.o.Credentials(u)
 		p.login = login
-		if user != "" {
+		if known = user != ""; known {
 			p.user, p.password = user, password
 		}
 	}
-	if p.user == "" {
+	switch {
+	case p.user == "":
 		p.user, p.password = "anonymous", "anonymous@"
+	case p.password == "" && !known:
+		return class(transfer.Forbidden, fmt.Errorf("no password of %q there in credentials.conf", p.user))
 	}
+	return nil
 }

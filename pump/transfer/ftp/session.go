@@ -28,7 +28,7 @@ type session struct {
 func (f *FTP) begin(ctx context.Context, op, rawURL string) (*session, error) {
 	at, path, err := f.locate(rawURL)
 	if err != nil {
-		return nil, transfer.Fail(op, rawURL, transfer.Refused, err)
+		return nil, transfer.Fail(op, rawURL, classify(err), err)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, transfer.Fail(op, rawURL, transfer.Temporary, err)
