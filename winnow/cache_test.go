@@ -104,9 +104,9 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// Equal blocks are duplicates within one posting of one file alone: not under another number, path or way of
-// cutting, and not of a later posting, whose receivers need them all.
-func TestBlocksBelongToOnePosting(t *testing.T) {
+// Equal blocks are duplicates within one version of one file alone: not under another number, path or way of
+// cutting, and not of a later version, whose receivers need them all. Without mtime a posting is a version.
+func TestBlocksBelongToOneVersion(t *testing.T) {
 	for _, basis := range []Basis{Path, Name, Data} {
 		for _, mode := range []Mode{Many, One} {
 			c, _ := open(t, Options{Basis: basis, Mode: mode})
@@ -129,17 +129,36 @@ func TestBlocksBelongToOnePosting(t *testing.T) {
 	}
 }
 
-// Two sources that announce the same file side by side are both passed on whole, each block once.
+// Of two sources that announce the same file side by side each block passes once, when both tell the
+// time it was modified; else both are passed on whole.
 func TestBlocksOfRacingSources(t *testing.T) {
-	c, _ := open(t, Options{})
-	for no := range 3 {
-		for i, at := range []float64{2, 1, 2, 1} {
-			want := Fresh
-			if i >= 2 {
-				want = Duplicate
+	for _, mtime := range []string{"", "20260101000000"} {
+		c, _ := open(t, Options{})
+		for no := range 3 {
+			for i, at := range []float64{2, 1, 2, 1} {
+				want := Duplicate
+				if i == 0 || i == 1 && mtime == "" {
+					want = Fresh
+				}
+				a := say("p", "d,aa", fmt.Sprintf("i,100,3,50,%d", no), at)
+				a.SetHeader(post.HeaderMtime, mtime)
+				if v := pass(t, c, a); v != want {
+					t.Errorf("mtime %q, block %d announced at %v, turn %d: %v", mtime, no, at, i, v)
+				}
 			}
-			if v := pass(t, c, say("p", "d,aa", fmt.Sprintf("i,100,3,50,%d", no), at)); v != want {
-				t.Errorf("block %d announced at %v, turn %d: %v", no, at, i, v)
+		}
+	}
+}
+
+// An edit in the middle is announced in all its blocks, of which none may be withheld.
+func TestBlocksOfLaterVersion(t *testing.T) {
+	c, _ := open(t, Options{})
+	for v, mtime := range []string{"20260101000000", "20260101000001", "20260101000000"} {
+		for no := range 3 {
+			a := say("p", "d,aa", fmt.Sprintf("i,100,3,50,%d", no), float64(v))
+			a.SetHeader(post.HeaderMtime, mtime)
+			if got := pass(t, c, a); got != Fresh {
+				t.Errorf("version %d, block %d: %v", v, no, got)
 			}
 		}
 	}

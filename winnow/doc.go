@@ -3,7 +3,7 @@
 // anything being sent twice, and without losing what really changed.
 //
 //	Key     what makes two announcements the same: sum, path by basis, exact parts; of blocks
-//	        the time of the posting of their file, too
+//	        the time their file was modified or posted, too
 //	Slot    what an announcement speaks of: a path, or one block of it
 //	Mark    the last thing known of a slot: key, time announced, first sight
 //	Fresh   nobody announced it yet; the caller now holds it

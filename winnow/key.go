@@ -36,7 +36,7 @@ func sightOf(a *post.Announcement, basis Basis) sight {
 		s.slot = sum128(append(strconv.AppendInt(append(space[:0], "block\x00"...), a.Block.Number, 10), "\x00"+p...))
 		b := a.Block
 		b.Number = 0
-		s.layout = uint32(sum128(strconv.AppendInt(append(space[:0], b.String()...), s.time, 16))[0]) | 1
+		s.layout = uint32(sum128(append(append(space[:0], b.String()...), version(a)...))[0]) | 1
 	}
 	if old := a.Header(post.HeaderOldname); old != "" {
 		s.old = pathSlot(space[:0], strings.TrimLeft(old, "/"))
@@ -59,9 +59,9 @@ func hasKey(f post.Fingerprint) bool { return f.Method != "" && f.Method != post
 func pathSlot(b []byte, p string) digest { return sum128(append(append(b, "path\x00"...), p...)) }
 
 // appendKey writes what must be equal in two announcements of the same thing:
-// sum, path by basis, exact parts. A block is the same only within one posting of its file, of which all
-// blocks bear the time: were those withheld that a later posting or another path has, too, whoever
-// receives the others would wait for them for ever.
+// sum, path by basis, exact parts. A block is the same only within one version of its file: were those
+// withheld that a later version or another path has, too, whoever receives the others would wait for them
+// for ever.
 func appendKey(b []byte, a *post.Announcement, p string, basis Basis) []byte {
 	b = append(appendSum(b, a), 0)
 	switch {
@@ -76,9 +76,19 @@ func appendKey(b []byte, a *post.Announcement, p string, basis Basis) []byte {
 		b = append(append(b, 0), mtime(a)...)
 	}
 	if isBlock(a) {
-		b = strconv.AppendInt(append(b, 0), a.Time.Time().UnixNano(), 10)
+		b = append(append(b, 0), version(a)...)
 	}
 	return b
+}
+
+// version tells the versions of a file announced in blocks apart, as receivers do: by the time it was
+// modified, which two sources of one file have in common; where that is not announced, by the time of the
+// posting, which all its blocks bear.
+func version(a *post.Announcement) string {
+	if m := mtime(a); m != "" {
+		return "m" + m
+	}
+	return "t" + strconv.FormatInt(a.Time.Time().UnixNano(), 10)
 }
 
 // appendSum writes sum and parts. The sum of a name says nothing of the bytes, so that the
