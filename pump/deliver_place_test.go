@@ -12,6 +12,7 @@ import (
 	"srpump/partition"
 	"srpump/post"
 	"srpump/pump/config"
+	"srpump/test/openssh"
 	"srpump/test/vsftpd"
 )
 
@@ -20,6 +21,7 @@ type partner struct {
 	url   string // of its directory in, with its user
 	dir   string // that, on this host
 	root  string // the absolute path of its login directory, as it sees it
+	home  string // how URLs say that directory
 	links bool   // it has symbolic links
 	modes bool   // it sets permissions
 }
@@ -31,7 +33,15 @@ func partners() map[string]func(h *house) partner {
 			dir := h.t.TempDir()
 			addr := vsftpd.Start(h.t, dir, vsftpd.Options{Password: "s3cret"})
 			h.credentials("ftp://ftp:s3cret@" + addr + "/")
-			return partner{url: "ftp://ftp@" + addr + "/in", dir: filepath.Join(dir, "in"), root: dir}
+			return partner{url: "ftp://ftp@" + addr + "/in", dir: filepath.Join(dir, "in"), root: dir, home: "/"}
+		},
+		"sftp": func(h *house) partner {
+			dir := h.t.TempDir()
+			s := openssh.Start(h.t, dir)
+			h.knows(s)
+			server := "sftp://" + s.User + "@" + s.Addr
+			h.credentials(server + "/ ssh_keyfile=" + s.KeyFile)
+			return partner{url: server + "/~/in", dir: filepath.Join(dir, "in"), root: dir, home: "/~/", links: true, modes: true}
 		},
 	}
 }
@@ -234,7 +244,7 @@ func TestAbsoluteDirectories(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newHouse(t)
 			p := start(h)
-			server := strings.TrimSuffix(p.url, "/in")
+			server := strings.TrimSuffix(p.url, p.home+"in")
 			h.write("pub/foo", "foo")
 			got := h.capture("xcopy")
 			args := []string{"-base_dir", h.dir + "/pub", "-destination", server}
@@ -254,6 +264,9 @@ func TestAbsoluteDirectories(t *testing.T) {
 				t.Errorf("announced %d", n)
 			}
 			h.until("it is fetched", func() bool { return g.Counters.Fetched.Load() == 1 && h.content("got/foo") == "foo" })
+			if u, err := serverURL(h.config(config.Sender, append(args, "-directory", "in")...), server); err != nil || u.String()+"/" != server+p.home && u.String() != server {
+				t.Errorf("%v, %v", u, err)
+			}
 			_, err := NewFlow(h.config(config.Sender, append(args, "-directory", "/a", "-accept", "x", "-directory", "b", "-accept", "y")...), h.host())
 			if !errors.Is(err, errMixedDirectories) || f == nil {
 				t.Errorf("%v", err)

@@ -16,9 +16,9 @@ var errNoURL = errors.New("destination is not a URL")
 // errMixedDirectories is a configuration whose directories are of two kinds.
 var errMixedDirectories = errors.New("directory is absolute in one place and not in another: give the destination a path, such as // for the root of the server")
 
-// serverURL is the destination of a configuration, a server that lists and writes. Its path is below the
-// directory a login begins in; one that begins with two slashes is absolute. As with v02, where it has none
-// the directories of the configuration are the whole paths: then it is made absolute if they are.
+// serverURL is the destination of a configuration, a server that lists and writes. As with v02, where it has no
+// path the directories of the configuration are the whole paths: from the root of the server, which two slashes
+// say, where they begin with one, else from the directory a login begins in, which SFTP calls ~.
 func serverURL(c *config.Config, raw string) (*url.URL, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
@@ -44,6 +44,9 @@ func serverURL(c *config.Config, raw string) (*url.URL, error) {
 	}
 	switch whole {
 	case 0:
+		if strings.EqualFold(u.Scheme, "sftp") {
+			u.Path, u.RawPath = "/~", ""
+		}
 	case len(dirs):
 		u.Path, u.RawPath = "//", ""
 	default:
