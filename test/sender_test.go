@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"srpump/test/openssh"
 	"srpump/test/vsftpd"
 )
 
@@ -52,11 +53,19 @@ type place struct {
 }
 
 // places start a server each.
-func places() map[string]func(t *testing.T, dir string) place {
-	return map[string]func(t *testing.T, dir string) place{
-		"ftp": func(t *testing.T, dir string) place {
-			addr := vsftpd.Start(t, dir, vsftpd.Options{Password: "s3cret"})
+func places() map[string]func(h *host, dir string) place {
+	return map[string]func(h *host, dir string) place{
+		"ftp": func(h *host, dir string) place {
+			addr := vsftpd.Start(h.t, dir, vsftpd.Options{Password: "s3cret"})
 			return place{"ftp://ftp@" + addr + "/in", filepath.Join(dir, "in"), "ftp://ftp:s3cret@" + addr + "/"}
+		},
+		"sftp": func(h *host, dir string) place {
+			s := openssh.Start(h.t, dir)
+			known, err := os.ReadFile(s.KnownHosts)
+			must(h.t, err)
+			h.write("home/.ssh/known_hosts", string(known))
+			server := "sftp://" + s.User + "@" + s.Addr
+			return place{server + dir + "/in", filepath.Join(dir, "in"), server + "/ ssh_keyfile=" + s.KeyFile}
 		},
 	}
 }
@@ -67,7 +76,7 @@ func TestKillSenderToServer(t *testing.T) {
 	for name, start := range places() {
 		t.Run(name, func(t *testing.T) {
 			h, files := newHost(t), newCorpus(scale(400, 3000))
-			p := start(t, t.TempDir())
+			p := start(h, t.TempDir())
 			must(t, os.MkdirAll(p.dir, 0o755))
 			h.write("home/.config/sarra/credentials.conf", p.credential+"\n")
 			files["big"] = bytes.Repeat([]byte("0123456789abcdef"), 1<<18)
