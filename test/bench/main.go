@@ -36,6 +36,8 @@ func rows() []row {
 		{"subscribe-disk", subscribeDisk},
 		{"stage-cat", stageRow},
 		{"one-gib", oneGiB},
+		{"sftp-1g", sftp1g},
+		{"sftp-small", sftpSmall},
 		{"walk-million", walkMillion},
 		{"shovel", shovelRow},
 		{"sr-status", statusRow},

@@ -17,8 +17,9 @@ const (
 	// OpenSSH does, less what goes round it.
 	smallPacket = 32 << 10
 	largePacket = 255 << 10
-	// inFlight is how many bytes are asked for ahead: twice the window the SSH library gives a channel.
-	inFlight    = 4 << 20
+	// inFlight is how many bytes are asked for ahead: a little more than the 2 MiB the SSH library
+	// lets a server send before it has read them.
+	inFlight    = 10 * largePacket
 	firstWindow = 4
 )
 
