@@ -1,7 +1,6 @@
 package ftp
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -149,10 +148,8 @@ func (s *session) listen() (func() (net.Conn, error), error) {
 		ln.Close()
 		return nil, err
 	}
-	stop := context.AfterFunc(s.ctx, func() { ln.Close() })
 	s.hold(ln)
 	return func() (net.Conn, error) {
-		defer stop()
 		defer ln.Close()
 		return s.accept(ln)
 	}, nil
