@@ -18,6 +18,7 @@ import (
 
 	"srpump/post"
 	"srpump/pump/transfer"
+	"srpump/test/nginx"
 )
 
 const resumeSize = 1 << 20
@@ -309,5 +310,37 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// BenchmarkMarks is what it costs to be able to go on: 1 GiB from nginx to the disk, verified, with word left at
+// various steps and none.
+func BenchmarkMarks(b *testing.B) {
+	dir := b.TempDir()
+	data := make([]byte, 1<<30)
+	_, _ = rand.NewChaCha8([32]byte{}).Read(data)
+	if err := os.WriteFile(filepath.Join(dir, "x"), data, 0o644); err != nil {
+		b.Fatal(err)
+	}
+	url, sum := nginx.Start(b, dir), md5Of(data)
+	for _, step := range []int64{0, 4 << 20, 16 << 20, 64 << 20} {
+		b.Run(fmt.Sprintf("%dMiB", step>>20), func(b *testing.B) {
+			b.SetBytes(1 << 30)
+			for b.Loop() {
+				tree, err := OpenTree(benchDir(b, ""), TreeOptions{})
+				must(b, err)
+				j := Job{Source: transfer.NewHTTP(transfer.HTTPOptions{Workers: 1}), Request: transfer.Whole(url + "/x"), Tree: tree, Path: "x", Size: 1 << 30, Sum: sum}
+				if step > 0 {
+					j.Partials = &Partials{Dir: filepath.Join(tree.Dir(), "partial"), Step: step}
+				}
+				s, err := Fetch(b.Context(), j)
+				must(b, err)
+				in := NewInstaller(InstallerOptions{})
+				must(b, await(func(d func(error)) { in.Install(s, d) }))
+				in.Close()
+				must(b, os.RemoveAll(tree.Dir()))
+				must(b, tree.Close())
+			}
+		})
 	}
 }

@@ -23,6 +23,7 @@ type Proxy struct {
 	refuse  bool
 	closed  bool
 	budget  int64 // bytes until the next cut; negative: no end
+	passed  int64 // bytes, in both directions
 }
 
 // A link is one connection passed on.
@@ -82,6 +83,13 @@ func (p *Proxy) CutAfter(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.budget = n
+}
+
+// Passed is how many bytes were passed on so far, in both directions. Some of them may never have been read.
+func (p *Proxy) Passed() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.passed
 }
 
 // Stall keeps connections open but passes nothing on, as a dead network does.
@@ -187,9 +195,11 @@ func (p *Proxy) grant(l *link, n int) (send int, whole bool) {
 	case !p.has(l):
 		return 0, false
 	case p.budget < 0:
+		p.passed += int64(n)
 		return n, true
 	}
 	send = int(min(int64(n), p.budget))
+	p.passed += int64(send)
 	p.budget -= int64(send)
 	return send, p.budget > 0
 }
