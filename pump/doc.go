@@ -35,6 +35,8 @@ type Host struct {
 	Ready func()
 	// Away, where set, is told why a broker is not reached, and with nil when all are again.
 	Away func(why error)
+	// Paused, where set, is told why nothing is taken in for a while, and with nil when it is again.
+	Paused func(why error)
 	// Resumes says that a run of this process came before, with another form of the configuration:
 	// the option reset was for the first.
 	Resumes bool

@@ -63,7 +63,8 @@ type Flow struct {
 	trees      trees
 	assemblies assemblies // of files that come in blocks
 	sources    transfer.Set
-	pace       *fetch.Pace     // of all transfers together
+	pace       *fetch.Pace // of all transfers together
+	room       *room
 	partials   *fetch.Partials // from which interrupted ones go on
 	sender     *send.Sender    // nil where files are not delivered to another host
 	install    *fetch.Installer
@@ -102,6 +103,7 @@ type plan struct {
 	baseMode  post.BaseMode
 	inflight  fetch.Inflight
 	sync      fetch.Sync
+	least     freeLeast
 	headers   map[string]string
 	drop      map[string]bool // headers taken off
 	simulate  bool            // say what would be delivered, and do nothing
@@ -128,6 +130,7 @@ func NewFlow(c *config.Config, h *Host) (*Flow, error) {
 	}
 	f.place.Root = f.plan.root
 	f.tellsReceived = slices.ContainsFunc(c.Values.List(hook.OnMessage), func(line string) bool { return config.HookName(line) == "msg_log" })
+	f.room = newRoom(f.plan.least)
 	return f, nil
 }
 

@@ -16,6 +16,9 @@ import (
 // returns nil) or the broker refuses for good.
 func (f *Flow) gather(ctx context.Context) error {
 	for {
+		if err := f.room.pass(ctx); err != nil {
+			return err
+		}
 		select {
 		case f.slots <- struct{}{}:
 		case <-ctx.Done():

@@ -39,6 +39,7 @@ type job struct {
 	turn   *turn
 	input  *hook.StageInput // what the filter of a stage is given; else nil
 
+	ongoing *ongoing           // the fetch, once it began
 	wrote   bool               // what is at its place is its own, not the source itself
 	carried bool               // what is installed is the content that came with it
 	grown   bool               // the source holds more than announced

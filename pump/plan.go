@@ -24,7 +24,7 @@ func newPlan(c *config.Config, h *Host) (plan, error) {
 	v := c.Values
 	p := plan{files: !v.Bool("notify_only"), workers: v.Int("instances"), prefetch: v.Int("prefetch"), prefix: v.String("post_topic_prefix"),
 		postDir: v.String("post_base_dir"), vip: v.String("vip")}
-	var errs [10]error // all that is wrong is said at once
+	var errs [11]error // all that is wrong is said at once
 	p.from, errs[0] = h.endpoint(c, consumeOption(c), false)
 	p.ephemeral = p.from.isPipe() && c.Path == ""
 	errs[7] = p.saves(c)
@@ -56,8 +56,9 @@ func newPlan(c *config.Config, h *Host) (plan, error) {
 	p.sync, errs[3] = fetch.ParseSync(v.String("fsync"))
 	p.headers, p.drop, errs[4] = headerOption(c)
 	errs[5] = checkQueue(c)
+	p.least, errs[10] = parseFreeLeast(v.String("min_free"))
 	return p, errors.Join(errs[0], errs[1], about("inflight", errs[2]), about("fsync", errs[3]), about("header", errs[4]), about("queue_type", errs[5]), about("destination", errs[6]), errs[7], about("stage", errs[8]),
-		about("post_topic_prefix", errs[9]))
+		about("post_topic_prefix", errs[9]), about("min_free", errs[10]))
 }
 
 // checkPrefix refuses to announce under the name of a version that is written by nobody here: what is under it would

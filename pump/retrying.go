@@ -141,7 +141,7 @@ func classOf(err error) retry.Class {
 	var te *transfer.Error
 	var fe *fetch.Error
 	switch {
-	case errors.Is(err, errMismatch), errors.Is(err, hook.ErrAnswer), errors.Is(err, errStageMade) && errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, errNeverFits), errors.Is(err, errMismatch), errors.Is(err, hook.ErrAnswer), errors.Is(err, errStageMade) && errors.Is(err, fs.ErrNotExist):
 		return retry.Permanent
 	case errors.Is(err, hook.ErrUnfit):
 		return retry.Hopeless
@@ -203,7 +203,7 @@ func (f *Flow) obeyed(o retry.Order, out retry.Outcome) {
 
 // retryDue takes in what is due at a time. What another host is to do is left alone.
 func (f *Flow) retryDue(ctx context.Context, now time.Time) {
-	if f.standby.waiting() {
+	if f.standby.waiting() || f.room.paused() {
 		return
 	}
 	_, due := f.jobs.len()
@@ -261,7 +261,7 @@ func (f *Flow) spillJob(j *job) error {
 	if err := f.toDisk(j); err != nil {
 		return err
 	}
-	if j.parked || f.pool.withdraw(j) || f.stage.withdraw(j) {
+	if j.parked || f.pool.withdraw(j) || f.stage.withdraw(j) || f.room.withdraw(j) {
 		f.retries.Postpone(f.jobs.entry(j), postponed)
 		j.over = true
 		f.finish.add(j, shelved)

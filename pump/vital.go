@@ -78,6 +78,12 @@ func (h *Host) ready() {
 	}
 }
 
+func (h *Host) paused(why error) {
+	if h.Paused != nil {
+		h.Paused(why)
+	}
+}
+
 // links are the connections of a host, and what ails each.
 type links struct {
 	mu   sync.Mutex

@@ -81,9 +81,24 @@ func (f *Flow) fetch(ctx context.Context, j *job, tree *fetch.Tree) {
 			return
 		}
 	}
-	if !f.fromOld(ctx, j, tree) {
-		f.download(ctx, j, tree)
+	if f.fromOld(ctx, j, tree) || f.oversized(j) || !f.enter(ctx, j, tree.Dir()) {
+		return
 	}
+	defer f.room.leave(j.ongoing)
+	f.download(ctx, j, tree)
+}
+
+// errOversized is a file larger than the option max_file_size allows.
+var errOversized = errors.New("it is larger than max_file_size")
+
+// oversized gives up what is announced to be larger than is wanted.
+func (f *Flow) oversized(j *job) bool {
+	most := f.cfg.Values.Size("max_file_size")
+	if most <= 0 || j.a.Size() <= most {
+		return false
+	}
+	f.giveUp(j, fmt.Errorf("%w: %d bytes, allowed are %d", errOversized, j.a.Size(), most))
+	return true
 }
 
 // download gets one whole file from where it is announced.
@@ -97,7 +112,7 @@ func (f *Flow) download(ctx context.Context, j *job, tree *fetch.Tree) {
 		s, err = f.attempt(ctx, j, tree)
 	}
 	if err != nil {
-		f.failed(ctx, j, err)
+		f.undone(ctx, j, tree, err)
 		return
 	}
 	if s.Resumed > 0 {
@@ -118,6 +133,19 @@ func (f *Flow) download(ctx context.Context, j *job, tree *fetch.Tree) {
 	j.wrote = !s.Same
 	j.spent, j.proof = !s.Same && !inBlocks(j.a), s.Validator
 	f.install.Install(s, func(err error) { f.installed(ctx, j, "fetched", err) })
+}
+
+// undone puts a file that was not fetched on disk, to be tried again, or gives it up. A full filesystem has all
+// others wait as well.
+func (f *Flow) undone(ctx context.Context, j *job, tree *fetch.Tree, err error) {
+	if fetch.ClassOf(err) == fetch.Oversize && j.a.Size() < 0 {
+		f.giveUp(j, err)
+		return
+	}
+	if isFull(err) && f.room.full(tree.Dir(), j.a.Size()) {
+		f.paused(tree.Dir())
+	}
+	f.failed(ctx, j, err)
 }
 
 func (f *Flow) discards() bool {
@@ -177,7 +205,7 @@ func passing(err error) bool {
 	if errors.As(err, &te) {
 		return te.Class == transfer.Temporary && te.RetryAfter == 0
 	}
-	return fetch.ClassOf(err) == fetch.Temporary
+	return fetch.ClassOf(err) == fetch.Temporary && !isFull(err)
 }
 
 func pause(ctx context.Context, d time.Duration) bool {
@@ -211,8 +239,13 @@ func (f *Flow) fetchJob(j *job, tree *fetch.Tree) fetch.Job {
 	if !f.hooks.At(hook.OnData).Empty() || f.discards() && f.showsFiles() {
 		out.Named, out.HardLink = true, false
 	}
+	if j.ongoing != nil {
+		out.Here = &j.ongoing.here
+	}
+	out.MaxSize = f.cfg.Values.Size("max_file_size")
 	if j.grown {
-		out.Size, out.MaxSize = -1, grownAtMost*out.Size+grownAlways
+		grown := grownAtMost*out.Size + grownAlways
+		out.Size, out.MaxSize = -1, min(grown, orElse(out.MaxSize, grown))
 	}
 	if f.cfg.Values.Bool("preserve_time") {
 		out.Mtime = j.a.Mtime().Time()
@@ -221,6 +254,13 @@ func (f *Flow) fetchJob(j *job, tree *fetch.Tree) fetch.Job {
 		}
 	}
 	return out
+}
+
+func orElse(n, otherwise int64) int64 {
+	if n > 0 {
+		return n
+	}
+	return otherwise
 }
 
 // mode is the announced permissions, else those of the option chmod; 0 leaves it to the umask.

@@ -149,3 +149,49 @@ func fill(name string) error {
 		}
 	}
 }
+
+// min_free: what would leave less is not begun, nothing more is taken in and status says so; it goes on by itself
+// once there is room. What is removed meanwhile is.
+func TestMinFree(t *testing.T) {
+	h := newHost(t)
+	smallDisk(t, h.path("dst"), "8m")
+	for _, name := range []string{"src/one", "src/two", "src/three"} {
+		h.write(name, strings.Repeat("x", 3<<20))
+	}
+	h.write("home/.config/sarra/subscribe/x.conf", "broker sqlite://"+h.path("pump.db")+"\ndirectory "+h.path("dst")+"\nmin_free 25%\naccept .*\n")
+	r := h.start("sr_subscribe", "foreground", "x")
+	r.await("consuming")
+	post := func(name string) {
+		h.run(0, "", "sr_post", "-pb", "sqlite://"+h.path("pump.db"), "-pbu", serveDir(t, h.path("src")), "-pbd", h.path("src"), "-p", h.path("src", name))
+	}
+	post("one")
+	r.await("fetched path=.*/one")
+	post("two")
+	r.await("fetched path=.*/two")
+	post("three")
+	r.await(`\[WARNING\] paused, too little free space directory=.*/dst free=2097152 min_free=2097152`)
+	if out, _ := h.run(0, "", "sr_subscribe", "status", "x"); !strings.Contains(out, "paused since") || !strings.Contains(out, "too little free space") {
+		t.Errorf("status says %s", out)
+	}
+	if strings.Count(r.text(), "paused") != 1 || r.says(`\bretry\b`) || r.says("three.*fetched") {
+		t.Errorf("it says:\n%s", r.text())
+	}
+	must(t, os.Remove(h.path("dst/one")))
+	r.await("going on, there is free space again")
+	r.await("fetched path=.*/three")
+	if out, _ := h.run(0, "", "sr_subscribe", "status", "x"); strings.Contains(out, "paused") {
+		t.Errorf("status says %s", out)
+	}
+	r.stop()
+}
+
+// max_file_size: what is announced larger is given up at once; what is not announced at all, once it has brought more.
+func TestMaxFileSize(t *testing.T) {
+	h, s := newHost(t), newHostileServer(t)
+	r := newReceiver(t, h, "sqlite://"+h.path("pump.db"), "-max_file_size", "1k")
+	r.send(t, "20261121000000.5 "+s.URL+"/ file \n", map[string]any{"parts": "1,1025,1,0,0", "sum": "0,0"})
+	r.await("given up path=.*file .*larger than max_file_size: 1025 bytes, allowed are 1024")
+	r.send(t, "20261121000000.5 "+s.URL+"/ endless \n", map[string]any{"sum": "0,0"})
+	r.await(`given up path=\S*endless .*more than the 1024 bytes allowed`)
+	r.stop(1)
+}

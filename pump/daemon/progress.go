@@ -31,6 +31,8 @@ type Progress struct {
 	State       string    `json:"state"`     // connecting, running or stopping
 	Unreachable time.Time `json:"unreachable_since,omitzero"`
 	Trouble     string    `json:"trouble,omitempty"` // why the broker is not reached
+	Paused      time.Time `json:"paused_since,omitzero"`
+	PausedFor   string    `json:"paused_for,omitempty"` // why nothing is taken in
 	Counters    Counts    `json:"counters"`
 	InHand      int       `json:"in_hand"` // announcements begun and not done
 	Oldest      time.Time `json:"oldest,omitzero"`

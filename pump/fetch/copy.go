@@ -80,6 +80,9 @@ func (c *copier) fill(buf []byte) (n int, end bool, err error) {
 		}
 	}
 	c.n += int64(n)
+	if c.job.Here != nil {
+		c.job.Here.Store(c.n)
+	}
 	if err == io.EOF {
 		return n, true, nil
 	}

@@ -35,7 +35,9 @@ type Job struct {
 
 	Moved *atomic.Int64 // where set, counts the bytes as they come
 
-	Pace *Pace // holds back what comes from other hosts; nil: as fast as it comes
+	Here *atomic.Int64 // where set, how many bytes of the file are here
+
+	Pace *Pace // holds back what is copied; nil: as fast as it comes
 
 	// Named gives the file a name before it is installed, for programs that are to change it.
 	Named bool

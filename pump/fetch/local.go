@@ -31,18 +31,18 @@ func (j *Job) fromFile(ctx context.Context, s *Staged, body *transfer.Body, meth
 		return false, s.tree.failed("link", s.rel, err)
 	case shared:
 		s.Size, s.Sum, err = j.hashStaged(ctx, s.f, method)
-	case method == "":
-		s.Size, err = copyFile(ctx, s.f, body.File, body.Size)
+	case method == "" && j.Pace == nil:
+		s.Size, err = j.copyFile(ctx, s.f, body.File, body.Size)
 		err = s.tree.failed("write", s.rel, err)
 	default:
-		s.Size, s.Sum, err = j.copyBody(s, body.Size, body, method)
+		s.Size, s.Sum, err = j.copyBody(s, body.Size, j.Pace.Reader(ctx, body), method)
 	}
 	return linked, err
 }
 
 // copyFile copies n bytes without bringing them into this process, see
 // copy_file_range(2), in portions between which it can be cancelled.
-func copyFile(ctx context.Context, to, from *os.File, n int64) (done int64, err error) {
+func (j *Job) copyFile(ctx context.Context, to, from *os.File, n int64) (done int64, err error) {
 	const portion = 64 << 20
 	for done < n {
 		if err := ctx.Err(); err != nil {
@@ -50,6 +50,9 @@ func copyFile(ctx context.Context, to, from *os.File, n int64) (done int64, err 
 		}
 		m, err := io.CopyN(to, from, min(portion, n-done))
 		done += m
+		if j.Here != nil {
+			j.Here.Store(done)
+		}
 		if err == io.EOF {
 			return done, fmt.Errorf("%d bytes short: %w", n-done, io.ErrUnexpectedEOF)
 		}

@@ -81,6 +81,9 @@ func (l look) String() string {
 	case stateUnreachable:
 		s += ", broker unreachable since " + l.progress.Unreachable.Format(time.DateTime) + ": " + l.progress.Trouble
 	}
+	if l.progress != nil && !l.progress.Paused.IsZero() {
+		s += ", paused since " + l.progress.Paused.Format(time.DateTime) + ": " + l.progress.PausedFor
+	}
 	if l.instance == 0 && !l.stranger {
 		s += ", in the foreground"
 	}

@@ -92,7 +92,7 @@ func (p *pulse) look() {
 	p.p.InHand, p.p.Oldest = p.w.InHand()
 	p.p.Retries = p.w.Retries()
 	moved := !maps.Equal(counts, p.p.Counters) || p.p.InHand < inHand
-	if moved || p.p.InHand == 0 {
+	if moved || p.p.InHand == 0 || !p.p.Paused.IsZero() {
 		p.p.MovedUptime = now
 	}
 	if p.super.WatchdogEvery() > 0 && !p.hung(now) {
@@ -152,6 +152,7 @@ func (p *pulse) attend(w worker) {
 	if p.w != nil {
 		p.before = p.counts()
 	}
+	p.p.Paused, p.p.PausedFor = time.Time{}, ""
 	p.w, p.now, p.limit = w, false, p.s.cfg.Values.Duration("sanity_log_dead")
 	p.others = p.s.otherLogs()
 }
@@ -202,6 +203,23 @@ func (p *pulse) away(why error) {
 	p.super.Ready()
 	p.super.Status(why.Error())
 	p.s.parent.Unreachable(why)
+}
+
+// paused says why nothing is taken in for a while, or with nil that it is again.
+func (p *pulse) paused(why error) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.p.Paused, p.p.PausedFor, p.p.MovedUptime = time.Time{}, "", daemon.Uptime()
+	status := p.p.State
+	if why != nil {
+		p.p.Paused, p.p.PausedFor = time.Now(), why.Error()
+		status = "paused: " + why.Error()
+	}
+	p.write()
+	p.super.Status(status)
 }
 
 // reloading says that the worker makes room for one with a new configuration.

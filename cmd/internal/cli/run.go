@@ -114,7 +114,7 @@ func (s *session) host() *pump.Host {
 	return &pump.Host{
 		Log: s.log, Stdin: s.Stdin, Stdout: s.Stdout, Cwd: s.Env.Cwd, Version: Version, Hostname: s.Env.Hostname, Now: time.Now,
 		Database: filepath.Join(s.cfg.StateRoot, "pump.db"),
-		Ready:    func() { s.pulse.ready() }, Away: func(why error) { s.pulse.away(why) }, Resumes: s.resumes,
+		Ready:    func() { s.pulse.ready() }, Away: func(why error) { s.pulse.away(why) }, Paused: func(why error) { s.pulse.paused(why) }, Resumes: s.resumes,
 	}
 }
 
