@@ -151,7 +151,7 @@ func fill(name string) error {
 }
 
 // min_free: what would leave less is not begun, nothing more is taken in and status says so; it goes on by itself
-// once there is room. What is removed meanwhile is.
+// once there is room.
 func TestMinFree(t *testing.T) {
 	h := newHost(t)
 	smallDisk(t, h.path("dst"), "8m")
