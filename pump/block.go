@@ -267,6 +267,7 @@ func (f *Flow) blockFailed(ctx context.Context, j *job, err error) {
 		f.pool.add(ctx, j)
 		return
 	}
+	f.heedFull(j.at.Root, j, err)
 	f.failed(ctx, j, err)
 }
 

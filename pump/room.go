@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -228,50 +227,4 @@ func (r *room) withdraw(j *job) bool {
 		r.waiting = slices.Delete(r.waiting, i, i+1)
 	}
 	return i >= 0
-}
-
-// isFull reports whether an error is that of a full filesystem.
-func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
-
-// enter begins the fetch of j, or has it wait for room. It reports whether to fetch now; then leave
-// comes afterwards.
-func (f *Flow) enter(ctx context.Context, j *job, dir string) bool {
-	j.ongoing = &ongoing{path: j.at.Full(), size: j.a.Size(), began: time.Now()}
-	in, first, err := f.room.enter(ctx, j, dir, j.ongoing)
-	switch {
-	case err != nil:
-		f.failed(ctx, j, err)
-	case first:
-		f.paused(dir)
-	}
-	return in
-}
-
-// paused says that it is, and goes on once there is room.
-func (f *Flow) paused(dir string) {
-	s, _ := lookAtSpace(dir)
-	f.host.Log.Warn("paused, too little free space", "directory", dir, "free", s.free, "min_free", f.room.least.of(s.total))
-	f.host.paused(fmt.Errorf("%w in %s", errLittle, dir))
-	if f.life.Err() != nil {
-		return
-	}
-	f.pauses.Go(func() {
-		tick := time.NewTicker(roomEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-			case <-f.life.Done():
-				return
-			}
-			if waited, yes := f.room.reopen(); yes {
-				f.host.Log.Info("going on, there is free space again", "directory", dir)
-				f.host.paused(nil)
-				for _, t := range waited {
-					f.pool.add(t.ctx, t.j)
-				}
-				return
-			}
-		}
-	})
 }

@@ -54,7 +54,10 @@ func (f *Flow) work(ctx context.Context, j *job) {
 	case j.a.Sum.Method == post.SumMkdir:
 		f.install.Mkdir(tree, j.at.Path, func(err error) { f.installed(ctx, j, "made", err) })
 	case inBlocks(j.a):
-		f.fetchBlock(ctx, j, tree)
+		if f.enter(ctx, j, tree) {
+			defer f.room.leave(j.ongoing)
+			f.fetchBlock(ctx, j, tree)
+		}
 	default:
 		f.fetch(ctx, j, tree)
 	}
@@ -81,24 +84,10 @@ func (f *Flow) fetch(ctx context.Context, j *job, tree *fetch.Tree) {
 			return
 		}
 	}
-	if f.fromOld(ctx, j, tree) || f.oversized(j) || !f.enter(ctx, j, tree.Dir()) {
-		return
+	if !f.fromOld(ctx, j, tree) && f.enter(ctx, j, tree) {
+		defer f.room.leave(j.ongoing)
+		f.download(ctx, j, tree)
 	}
-	defer f.room.leave(j.ongoing)
-	f.download(ctx, j, tree)
-}
-
-// errOversized is a file larger than the option max_file_size allows.
-var errOversized = errors.New("it is larger than max_file_size")
-
-// oversized gives up what is announced to be larger than is wanted.
-func (f *Flow) oversized(j *job) bool {
-	most := f.cfg.Values.Size("max_file_size")
-	if most <= 0 || j.a.Size() <= most {
-		return false
-	}
-	f.giveUp(j, fmt.Errorf("%w: %d bytes, allowed are %d", errOversized, j.a.Size(), most))
-	return true
 }
 
 // download gets one whole file from where it is announced.
@@ -142,9 +131,7 @@ func (f *Flow) undone(ctx context.Context, j *job, tree *fetch.Tree, err error) 
 		f.giveUp(j, err)
 		return
 	}
-	if isFull(err) && f.room.full(tree.Dir(), j.a.Size()) {
-		f.paused(tree.Dir())
-	}
+	f.heedFull(tree.Dir(), j, err)
 	f.failed(ctx, j, err)
 }
 

@@ -1,0 +1,84 @@
+package pump
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"time"
+
+	"srpump/pump/fetch"
+)
+
+// errOversized is a file larger than the option max_file_size allows.
+var errOversized = errors.New("it is larger than max_file_size")
+
+// oversized gives up what is announced to be larger than is wanted.
+func (f *Flow) oversized(j *job) bool {
+	most, size := f.cfg.Values.Size("max_file_size"), j.a.Size()
+	if j.a.HasBlock() {
+		size = j.a.Block.FileSize()
+	}
+	if most <= 0 || size <= most {
+		return false
+	}
+	f.giveUp(j, fmt.Errorf("%w: %d bytes, allowed are %d", errOversized, size, most))
+	return true
+}
+
+// isFull reports whether an error is that of a full filesystem.
+func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
+
+// heedFull has all fetches wait when one failed because its filesystem is full.
+func (f *Flow) heedFull(dir string, j *job, err error) {
+	if isFull(err) && f.room.full(dir, j.a.Size()) {
+		f.paused(dir)
+	}
+}
+
+// enter begins the fetch of j, or has it wait for room, or gives it up. It reports whether to fetch now; then
+// leave comes afterwards.
+func (f *Flow) enter(ctx context.Context, j *job, tree *fetch.Tree) bool {
+	if f.oversized(j) {
+		return false
+	}
+	dir := tree.Dir()
+	j.ongoing = &ongoing{path: j.at.Full(), size: j.a.Size(), began: time.Now()}
+	in, first, err := f.room.enter(ctx, j, dir, j.ongoing)
+	switch {
+	case err != nil:
+		f.failed(ctx, j, err)
+	case first:
+		f.paused(dir)
+	}
+	return in
+}
+
+// paused says that it is, and goes on once there is room.
+func (f *Flow) paused(dir string) {
+	s, _ := lookAtSpace(dir)
+	f.host.Log.Warn("paused, too little free space", "directory", dir, "free", s.free, "min_free", f.room.least.of(s.total))
+	f.host.paused(fmt.Errorf("%w in %s", errLittle, dir))
+	if f.life.Err() != nil {
+		return
+	}
+	f.pauses.Go(func() {
+		tick := time.NewTicker(roomEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+			case <-f.life.Done():
+				return
+			}
+			if waited, yes := f.room.reopen(); yes {
+				f.host.Log.Info("going on, there is free space again", "directory", dir)
+				f.host.paused(nil)
+				for _, t := range waited {
+					f.pool.add(t.ctx, t.j)
+				}
+				return
+			}
+		}
+	})
+}
