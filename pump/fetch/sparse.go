@@ -139,12 +139,8 @@ func (p *Sparse) Fetch(ctx context.Context, j Job, at int64) (n int64, sum post.
 	if err := j.tooBig(body.Size); err != nil {
 		return 0, sum, false, err
 	}
-	from := j.Pace.Reader(ctx, body)
-	if body.File != nil {
-		from = cancelReader{body, ctx}
-	}
 	method := j.method()
-	c := &copier{job: &j, to: io.NewOffsetWriter(p.s.f, at), from: from, hash: post.NewHash(method)}
+	c := &copier{job: &j, to: io.NewOffsetWriter(p.s.f, at), from: j.Pace.Reader(ctx, body), hash: post.NewHash(method)}
 	n, sum, err = c.copy(body.Size, method)
 	return n, sum, err == nil && n == j.Size && (!j.Sum.Verifiable() || sum.Equal(j.Sum)), err
 }
