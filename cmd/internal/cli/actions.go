@@ -26,7 +26,7 @@ const foreground = "foreground"
 
 // Actions are all actions of a command, in the order of the manual.
 func actions(p config.Preset) []action {
-	return slices.Concat(processActions(p), explainActions(p), fileActions(p), topologyActions(p), retryActions(p))
+	return slices.Concat(processActions(p), progressActions(p), explainActions(p), fileActions(p), topologyActions(p), retryActions(p))
 }
 
 // findAction returns nil for foreground.

@@ -27,7 +27,7 @@ func (s *session) post(ctx context.Context) error {
 			lock.Release()
 		}
 	}
-	stop := s.progress(&p.Counters, progressPost)
+	stop := s.progress(&p.Counters, progressPost, nil)
 	defer stop()
 	start := time.Now()
 	err = p.Post(ctx, s.cfg.Values.List("path"))
@@ -108,7 +108,7 @@ func (w *watching) Ephemeral() bool { return w.s.cfg.Path == "" && w.s.instance 
 
 func (w *watching) Run(ctx context.Context) error {
 	w.s.announceLocal("post_broker")
-	stop := w.s.progress(&w.Counters, progressPost)
+	stop := w.s.progress(&w.Counters, progressPost, nil)
 	defer stop()
 	return w.Watch(ctx, w.paths)
 }
@@ -121,7 +121,7 @@ type polling struct {
 
 func (w *polling) Run(ctx context.Context) error {
 	w.s.announceLocal("post_broker")
-	stop := w.s.progress(&w.Counters, progressPost)
+	stop := w.s.progress(&w.Counters, progressPost, nil)
 	defer stop()
 	start := time.Now()
 	if err := w.Poll(ctx); err != nil || ctx.Err() != nil {
@@ -138,7 +138,7 @@ type flowing struct {
 
 func (w *flowing) Run(ctx context.Context) error {
 	w.s.announceLocal("broker")
-	stop := w.s.progress(&w.Counters, progressFlow)
+	stop := w.s.progress(&w.Counters, progressFlow, func() []transferNow { return transfersOf(w) })
 	defer stop()
 	if err := w.Flow.Run(ctx); err != nil {
 		return err

@@ -50,7 +50,13 @@ func (s *session) keep(ctx context.Context) error {
 	}
 	s.pulse = newPulse(s, st)
 	end := s.pulse.start(ctx)
+	silence, aerr := daemon.Answer(st, func() any { return s.pulse.progressNow() })
+	if aerr != nil {
+		s.log.Warn("progress not written", "error", aerr)
+		silence = func() {}
+	}
 	err = s.turns(ctx, w)
+	silence()
 	end()
 	leave(err)
 	return err

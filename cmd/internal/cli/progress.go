@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -10,12 +9,15 @@ import (
 	"srpump/pump"
 )
 
-// A progressLine is one line on a terminal, written over itself, of what a command has done.
-// The libraries for it draw bars towards a total; this one has no end to draw towards.
+// A progressLine is a line on a terminal, written over itself, of what a command has done, and above it one for each
+// transfer that takes long.
 type progressLine struct {
-	w       io.Writer
-	columns int
-	text    func(elapsed time.Duration) string
+	screen    *screen
+	columns   int
+	text      func(elapsed time.Duration) string
+	transfers func() []transferNow // or nil
+	before    []transferNow
+	looked    time.Time
 }
 
 // progressEvery is how often the line changes; posters of a few files end before the first.
@@ -23,7 +25,7 @@ const progressEvery = 250 * time.Millisecond
 
 // progress shows a line until stop is called, when standard error is a terminal
 // (or the option progress says so).
-func (s *session) progress(n *pump.Counters, text func(*pump.Counters, time.Duration) string) (stop func()) {
+func (s *session) progress(n *pump.Counters, text func(*pump.Counters, time.Duration) string, transfers func() []transferNow) (stop func()) {
 	columns, tty := 80, false
 	if s.TTY != nil {
 		if c, ok := s.TTY(); ok {
@@ -33,36 +35,52 @@ func (s *session) progress(n *pump.Counters, text func(*pump.Counters, time.Dura
 	if p := s.cfg.Values.String("progress"); p == "off" || p == "auto" && !tty {
 		return func() {}
 	}
-	line := progressLine{s.Stderr, columns, func(d time.Duration) string { return text(n, d) }}
+	terminal, ok := s.Stderr.(*screen)
+	if !ok {
+		terminal = &screen{w: s.Stderr}
+	}
+	line := &progressLine{screen: terminal, columns: columns, text: func(d time.Duration) string { return text(n, d) }, transfers: transfers}
 	end, ended := make(chan struct{}), make(chan struct{})
 	go func() { defer close(ended); line.run(end) }()
 	return func() { close(end); <-ended }
 }
 
-func (p progressLine) run(end <-chan struct{}) {
+func (p *progressLine) run(end <-chan struct{}) {
 	start := time.Now()
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
-	shown := false
 	for {
 		select {
-		case <-tick.C:
-			p.draw(p.text(time.Since(start)))
-			shown = true
+		case now := <-tick.C:
+			p.screen.show(p.lines(now, start)...)
 		case <-end:
-			if shown {
-				io.WriteString(p.w, "\r\x1b[K")
-			}
+			p.screen.show()
 			return
 		}
 	}
 }
 
-func (p progressLine) draw(text string) {
-	if p.columns > 1 && len(text) >= p.columns {
-		text = text[:p.columns-1]
+// lines are those of the transfers and of all that was done, none wider than the terminal.
+func (p *progressLine) lines(now, start time.Time) (lines []string) {
+	if p.transfers != nil {
+		all := p.transfers()
+		rates(p.before, all, now.Sub(p.looked))
+		p.before, p.looked = all, now
+		lines = linesOf(all, now)
 	}
-	io.WriteString(p.w, "\r"+text+"\x1b[K")
+	lines = append(lines, p.text(now.Sub(start)))
+	for i, text := range lines {
+		if p.columns > 1 {
+			lines[i] = clip(text, p.columns-1)
+		}
+	}
+	return lines
+}
+
+// clip takes the first characters of a text that no control character is in.
+func clip(text string, most int) string {
+	runes := []rune(oneLine(text))
+	return string(runes[:min(len(runes), most)])
 }
 
 func progressPost(n *pump.Counters, d time.Duration) string {

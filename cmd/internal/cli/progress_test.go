@@ -11,18 +11,18 @@ import (
 	"srpump/pump/config"
 )
 
-type screen struct {
+type written struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-func (s *screen) Write(p []byte) (int, error) {
+func (s *written) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.b.Write(p)
 }
 
-func (s *screen) String() string {
+func (s *written) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.b.String()
@@ -42,12 +42,12 @@ func TestProgress(t *testing.T) {
 		if config.Failed(problems) {
 			t.Fatal(problems)
 		}
-		var out screen
+		var out written
 		var n pump.Counters
 		n.Fetched.Store(1234)
 		n.Bytes.Store(5 << 20)
 		s := &session{Process: Process{Stderr: &out, TTY: c.tty}, cfg: cfg}
-		stop := s.progress(&n, progressFlow)
+		stop := s.progress(&n, progressFlow, nil)
 		for end := time.Now().Add(10 * time.Second); c.want && !strings.Contains(out.String(), "1234 files") && time.Now().Before(end); {
 			time.Sleep(time.Millisecond)
 		}

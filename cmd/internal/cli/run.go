@@ -86,6 +86,12 @@ func given(words [][]string, option string) bool {
 
 // act does what the command is for, with a log open.
 func (s *session) act(ctx context.Context) int {
+	if s.TTY != nil {
+		if _, tty := s.TTY(); tty { // progress and log lines are kept apart
+			s.Stderr = &screen{w: s.Stderr}
+			s.say = say{s.program, s.Stderr}
+		}
+	}
 	w, closeLog, err := s.openLog()
 	if err != nil {
 		s.fail(err)
