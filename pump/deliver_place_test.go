@@ -167,6 +167,36 @@ func TestSenderToServersRetries(t *testing.T) {
 	}
 }
 
+// A server that goes away in the middle of a file keeps no part of it under its name; when it is back, the file is
+// delivered, and nothing else is left there.
+func TestSenderOutlivesTheServer(t *testing.T) {
+	h := newHouse(t)
+	dir := h.t.TempDir()
+	s := openssh.Start(h.t, dir)
+	h.knows(s)
+	server := "sftp://" + s.User + "@" + s.Addr
+	h.credentials(server + "/ ssh_keyfile=" + s.KeyFile)
+	p := partner{dir: filepath.Join(dir, "in")}
+	text := strings.Repeat("0123456789abcdef", 1<<17)
+	h.write("pub/big", text)
+	f, stop := h.run(config.Sender, "-base_dir", h.dir+"/pub", "-destination", server+"/~/in", "-kbytes_ps", "2000", "-attempts", "1", "-inflight", "tmp/")
+	h.post("xpublic", h.of("big", text, 0))
+	h.until("it has begun", func() bool {
+		info, err := os.Stat(filepath.Join(p.dir, "tmp/big"))
+		return err == nil && info.Size() > 0
+	})
+	s.Restart(t)
+	h.until("it is tried again", func() bool { return f.Counters.Retried.Load() >= 1 })
+	if _, err := os.Stat(filepath.Join(p.dir, "big")); err == nil {
+		t.Error("a part of it has its name")
+	}
+	h.until("it is delivered", func() bool { return f.Counters.Fetched.Load() == 1 })
+	stop()
+	if p.there(t) != "big="+text {
+		t.Errorf("there is %.100s", p.there(t))
+	}
+}
+
 // A part file is delivered as the file it is, and announced as the block it holds; a block of a file that is
 // whole here is given up.
 func TestSenderParts(t *testing.T) {

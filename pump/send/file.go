@@ -47,6 +47,16 @@ type Sent struct {
 	Unset error
 }
 
+// private is the mode a file is made with that not everybody may read: it is to be so from its first byte on. What
+// others may read anyway gets its mode when it is complete.
+func (f *File) private() fs.FileMode {
+	const others, owner = 0o044, 0o200
+	if f.Mode == 0 || f.Mode&others == others {
+		return 0
+	}
+	return f.Mode.Perm() | owner
+}
+
 // errNotAnnounced is a source that is not what was announced.
 var errNotAnnounced = errors.New("it is not the file that was announced")
 

@@ -20,6 +20,7 @@ type shelf struct {
 
 	mu      sync.Mutex
 	calls   []string
+	modes   []fs.FileMode               // files were put with
 	fail    func(op, path string) error // nil: nothing fails
 	refuses transfer.Class              // of Set; 0: it sets everything
 }
@@ -58,6 +59,7 @@ func (s *shelf) Put(ctx context.Context, p transfer.Put) (int64, error) {
 	if err != nil {
 		return 0, s.failed("put", p.URL, err)
 	}
+	s.modes = append(s.modes, p.Mode)
 	f, err := os.Create(at)
 	if err != nil {
 		return 0, s.failed("put", p.URL, err)

@@ -48,7 +48,7 @@ func (s *Sender) complete(ctx context.Context, f File, t target, from *source) (
 			return out, err
 		}
 	}
-	taken, err := s.to.Put(ctx, transfer.Put{URL: t.tempURL, From: from.r, Size: from.expected(&f)})
+	taken, err := s.to.Put(ctx, transfer.Put{URL: t.tempURL, From: from.r, Size: from.expected(&f), Mode: f.private()})
 	if err != nil {
 		return out, err
 	}

@@ -91,6 +91,21 @@ func TestSend(t *testing.T) {
 	}
 }
 
+// What not everybody may read is made so, before it has a byte; one who may not write it himself can still make it.
+func TestSendPrivate(t *testing.T) {
+	b := newBench(t)
+	for _, mode := range []fs.FileMode{0o600, 0o440, 0o644, 0} {
+		f := b.file("foo", "x")
+		f.Mode = mode
+		if _, err := b.s.Send(t.Context(), f); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []fs.FileMode{0o600, 0o640, 0, 0}; !slices.Equal(b.to.modes, want) {
+		t.Errorf("made with %o", b.to.modes)
+	}
+}
+
 // What is not the file that was announced has no name there, not even a temporary one.
 func TestSendOnlyWhatWasAnnounced(t *testing.T) {
 	for name, spoil := range map[string]func(*File, string){
