@@ -38,6 +38,8 @@ func rows() []row {
 		{"one-gib", oneGiB},
 		{"sftp-1g", sftp1g},
 		{"sftp-small", sftpSmall},
+		{"blocks-http", blocksHTTP},
+		{"blocks-changed", blocksChanged},
 		{"walk-million", walkMillion},
 		{"shovel", shovelRow},
 		{"sr-status", statusRow},
