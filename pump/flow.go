@@ -165,6 +165,7 @@ func (f *Flow) Run(ctx context.Context) error {
 	}
 	helpers.Go(func() { f.heartbeat(side) })
 	helpers.Go(func() { f.retireLoop(side) })
+	helpers.Go(func() { f.sweepLoop(side) })
 	err := f.gather(ctx)
 	if err == nil {
 		f.drain(ctx)

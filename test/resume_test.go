@@ -14,6 +14,7 @@ import (
 
 	"srpump/test/cutproxy"
 	"srpump/test/nginx"
+	"srpump/test/openssh"
 )
 
 // inSocket is more than sockets and buffers on the way hold of what nobody will read.
@@ -70,6 +71,22 @@ func TestKillBigFetch(t *testing.T) {
 	size := bigFile(t, h, "src/big", scale(64, 1024))
 	proxy := cutproxy.New(t, strings.TrimPrefix(nginx.Start(t, h.path("src")), "http://"))
 	resumeThroughKills(t, h, proxy, "http://"+proxy.Addr()+"/", size)
+}
+
+// The same over SFTP.
+func TestKillBigFetchSFTP(t *testing.T) {
+	h := newHost(t)
+	size := bigFile(t, h, "src/big", scale(64, 1024))
+	s := openssh.Start(t, h.path("src"))
+	proxy := cutproxy.New(t, s.Addr)
+	s.Know(t, proxy.Addr())
+	known, err := os.ReadFile(s.KnownHosts)
+	must(t, err)
+	h.write("home/.ssh/known_hosts", string(known))
+	server := "sftp://" + s.User + "@" + proxy.Addr()
+	h.write("home/.config/sarra/credentials.conf", server+"/ ssh_keyfile="+s.KeyFile+"\n")
+	must(t, os.Chmod(h.path("home/.config/sarra/credentials.conf"), 0o600))
+	resumeThroughKills(t, h, proxy, server+h.path("src")+"/", size)
 }
 
 // resumeThroughKills announces src/big at base, fetches it through the proxy, and kills who fetches.

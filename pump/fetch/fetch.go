@@ -91,6 +91,7 @@ func (j *Job) fetch(ctx context.Context) (*Staged, error) {
 	s.Validator = body.Validator
 	if keep {
 		s.marks = j.newMarks(s, body.Size, body.Validator, j.method())
+		s.marks.begin()
 	}
 	if err := j.fill(ctx, s, body); err != nil {
 		j.abandon(s, err)

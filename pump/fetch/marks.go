@@ -39,6 +39,13 @@ func (j *Job) newMarks(s *Staged, size int64, v transfer.Validator, method strin
 	return m
 }
 
+// begin says that there is a temporary file, for Sweep.
+func (m *marks) begin() {
+	if m != nil {
+		_ = m.p.write(m.path)
+	}
+}
+
 // pass is told that n bytes were written and, in the same order, hashed by h, which may be nil.
 func (m *marks) pass(n int64, h hash.Hash) {
 	if m == nil || n == m.last || n >= m.p.Size {
@@ -99,7 +106,5 @@ func (m *marks) forget() {
 		return
 	}
 	m.saving.Wait()
-	if m.p.Done > 0 {
-		_ = os.Remove(m.path)
-	}
+	_ = os.Remove(m.path)
 }

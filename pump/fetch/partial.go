@@ -72,6 +72,9 @@ func readPartial(path string) *partial {
 	return p
 }
 
+// unfinished ends the name of a word that is being written.
+const unfinished = ".new"
+
 // write replaces the word of before. It is durable, but for its name: after a power cut the word of
 // before may be there, which is as true.
 func (p *partial) write(path string) error {
@@ -82,7 +85,7 @@ func (p *partial) write(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := os.OpenFile(path+unfinished, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
@@ -94,7 +97,7 @@ func (p *partial) write(path string) error {
 		err = cerr
 	}
 	if err == nil {
-		err = os.Rename(path+".new", path)
+		err = os.Rename(path+unfinished, path)
 	}
 	return err
 }
