@@ -5,6 +5,7 @@ DESTDIR ?=
 BIN      = bin
 VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo dev)
 COMMANDS = sr sr_log2save sr_post sr_watch sr_poll sr_subscribe sr_sarra sr_winnow sr_shovel sr_sender sr_report sr_serve sr_audit
+TOOLS    = warc
 GO      ?= go
 LDFLAGS  = -s -w -X srpump/cmd/internal/cli.Version=$(VERSION)
 TESTFLAGS ?= -race
@@ -12,9 +13,11 @@ export GOFLAGS += -mod=readonly
 
 .PHONY: build demo test test-long bench fuzz install lint help clean
 
-build: ## the multi-call binary and its links, in bin/
+build: ## the multi-call binary and its links, and the other programs, in bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -tags urfave_cli_no_docs -ldflags '$(LDFLAGS)' -o $(BIN)/srpump ./cmd/srpump
 	for c in $(COMMANDS); do ln -sf srpump $(BIN)/$$c; done
+	for t in $(TOOLS); do \
+		CGO_ENABLED=0 $(GO) build -trimpath -tags urfave_cli_no_docs -ldflags '$(LDFLAGS)' -o $(BIN)/$$t ./cmd/$$t || exit 1; done
 
 demo: build ## the main job on real files, with nothing installed; under a minute
 	sh demo/run.sh $(BIN)
@@ -35,7 +38,7 @@ fuzz: ## every fuzz target for FUZZTIME (30s) each
 	sh test/fuzz.sh $(GO) $(or $(FUZZTIME),30s)
 
 lint: ## gofmt, vet, staticcheck and the manual pages
-	test -z "$$(gofmt -l cmd man partition post pump test winnow)"
+	test -z "$$(gofmt -l cmd man partition pipeline post pump test winnow)"
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	mandoc -T lint -W warning man/*.[1-8]
@@ -44,6 +47,7 @@ install: build ## binary, links, manual pages and systemd unit below $(DESTDIR)$
 	install -d $(DESTDIR)$(PREFIX)/bin
 	install -m 755 $(BIN)/srpump $(DESTDIR)$(PREFIX)/bin/srpump
 	for c in $(COMMANDS); do ln -sf srpump $(DESTDIR)$(PREFIX)/bin/$$c; done
+	for t in $(TOOLS); do install -m 755 $(BIN)/$$t $(DESTDIR)$(PREFIX)/bin/$$t; done
 	for p in man/*.[1-8]; do s=$${p##*.}; install -d $(DESTDIR)$(PREFIX)/share/man/man$$s; \
 		install -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$$s/; done
 	share=$(DESTDIR)$(PREFIX)/share; for d in bash-completion/completions zsh/site-functions fish/vendor_completions.d; do install -d $$share/$$d; done; \

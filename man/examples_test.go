@@ -87,12 +87,11 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// build makes the commands as they are installed: one program and its links.
+// build makes the commands as they are installed: one program and its links, and the others.
 func build(t *testing.T) string {
 	t.Helper()
 	bin := t.TempDir()
-	program := filepath.Join(bin, "srpump")
-	if out, err := exec.Command("go", "build", "-o", program, "../cmd/srpump").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", bin, "../cmd/srpump", "../cmd/warc").CombinedOutput(); err != nil {
 		t.Fatalf("cannot build: %v\n%s", err, out)
 	}
 	names := []string{"sr", "sr_log2save"}

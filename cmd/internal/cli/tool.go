@@ -1,0 +1,73 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"syscall"
+)
+
+// A Tool is a command that is no part of a pump and brings its own options; it knows no
+// configuration and no broker.
+type Tool interface {
+	// Name is what it is called.
+	Name() string
+	// Help is what -h prints.
+	Help() string
+	// Run does what the arguments say. What is wrong and does not end it goes to warn. An error
+	// with a method Usage() string is one of the command line; one with Hint() string says
+	// what to do.
+	Run(ctx context.Context, args []string, in io.Reader, out io.Writer, warn func(error)) error
+}
+
+// MainTool runs a tool and ends the process.
+func MainTool(t Tool) {
+	os.Exit(inProcess(t.Name(), os.Args[1:], false, func(ctx context.Context, proc Process) int { return RunTool(ctx, t, proc) }))
+}
+
+// RunTool runs a tool, and returns its exit status.
+func RunTool(ctx context.Context, t Tool, proc Process) int {
+	s := say{t.Name(), proc.Stderr}
+	if len(proc.Args) > 0 {
+		switch proc.Args[0] {
+		case "-h", "-help", "--help", "help":
+			io.WriteString(proc.Stdout, t.Help())
+			return ExitOK
+		case "-V", "-version", "--version":
+			io.WriteString(proc.Stdout, t.Name()+" "+Version+"\n")
+			return ExitOK
+		}
+	}
+	ended := make(chan error, 1)
+	go func() {
+		ended <- t.Run(ctx, proc.Args, proc.Stdin, proc.Stdout, func(err error) { s.errorf("%v", err) })
+	}()
+	select {
+	case err := <-ended:
+		return s.toolEnded(err)
+	case <-ctx.Done(): // a read that blocks cannot be woken
+		return ExitFailed
+	}
+}
+
+// toolEnded says why a tool ended, unless nobody listens any more.
+func (s say) toolEnded(err error) int {
+	var usage interface{ Usage() string }
+	var hint interface{ Hint() string }
+	switch {
+	case err == nil:
+		return ExitOK
+	case errors.Is(err, syscall.EPIPE):
+		return ExitFailed
+	case errors.As(err, &usage):
+		s.errorf("%v", err)
+		s.hint("usage: " + usage.Usage())
+		return ExitUsage
+	}
+	s.errorf("%v", err)
+	if errors.As(err, &hint) {
+		s.hint(hint.Hint())
+	}
+	return ExitFailed
+}
