@@ -84,7 +84,7 @@ func TestSenderOverFTP(t *testing.T) {
 	addr := vsftpd.Start(t, there, vsftpd.Options{Password: "s3cret"})
 	h.credentials("ftp://ftp:s3cret@" + addr + "/")
 	h.write("pub/sub/a b#c.txt", "hello world\n")
-	_, stop := h.run(config.Sender, "-base_dir", h.dir+"/pub", "-destination", "ftp://ftp@"+addr, "-directory", "/in", "-mirror")
+	_, stop := h.run(config.Sender, "-base_dir", h.dir+"/pub", "-destination", "ftp://ftp@"+addr, "-directory", "in", "-mirror")
 	a := announced("http://nobody.example/", "sub/a b#c.txt", "hello world\n", 1700000000)
 	a.Headers = map[string]any{"mtime": "20200102030405"}
 	h.post("xpublic", a)
