@@ -36,14 +36,14 @@ func (f *Flow) assemble(ctx context.Context, j *job, a *assembly, tree *fetch.Tr
 	switch {
 	case a.installed:
 		f.assembled(ctx, j, a)
-	case fetched == 0 && a.sizeOfOld() == size:
+	case a.old.Is(want, here, size):
 		f.install.Adjust(want, func(err error) {
 			if err != nil {
 				again(err)
 				f.assemblies.leave(a)
 				return
 			}
-			f.crew.start(func() { f.allKept(ctx, j, a, want) })
+			f.crew.start(func() { f.allKept(ctx, j, a) })
 		})
 	default:
 		s, err := a.take().Complete(want, size)
@@ -66,20 +66,8 @@ func (f *Flow) assemble(ctx context.Context, j *job, a *assembly, tree *fetch.Tr
 	}
 }
 
-// sizeOfOld is the size of the older copy, or -1 where there is none.
-func (a *assembly) sizeOfOld() int64 {
-	if a.old == nil {
-		return -1
-	}
-	fi, err := a.old.Stat()
-	if err != nil {
-		return -1
-	}
-	return fi.Size()
-}
-
 // allKept ends a file that is just as it was. Like any other it is not announced then.
-func (f *Flow) allKept(ctx context.Context, j *job, a *assembly, from fetch.Job) {
+func (f *Flow) allKept(ctx context.Context, j *job, a *assembly) {
 	a.take().Discard()
 	f.order.note(a.full, a.log().File().Version.Posted)
 	f.Counters.Unchanged.Add(1)
@@ -169,6 +157,7 @@ func (f *Flow) announcedAll(ctx context.Context, j *job, a *assembly, err error)
 func (f *Flow) closeAssembly(ctx context.Context, j *job, a *assembly) {
 	defer f.assemblies.leave(a)
 	if err := f.assemblies.finish(a); err != nil {
+		a.failed()
 		f.failed(ctx, j, err)
 		return
 	}
@@ -229,7 +218,6 @@ func (f *Flow) received(j *job) {
 
 // abandon removes what there is of a file in blocks. The lock is held, and nobody is at it.
 func (f *Flow) abandon(a *assembly) {
-	var from fetch.Job
 	if a.journal != nil {
 		file := a.journal.File()
 		tree, err := f.tree(file.Root)
@@ -237,9 +225,9 @@ func (f *Flow) abandon(a *assembly) {
 			f.host.Log.Error("not removed", "path", a.full, "error", err)
 			return
 		}
-		from = fetch.Job{Tree: tree, Path: file.Path, Inflight: f.plan.inflight, Tag: f.state}
+		a.from = fetch.Job{Tree: tree, Path: file.Path, Inflight: f.plan.inflight, Tag: f.state}
 	}
-	if err := a.discard(f.assemblies.store, from); err != nil {
+	if err := a.discard(f.assemblies.store); err != nil {
 		f.host.Log.Error("not removed", "path", a.full, "error", err)
 	}
 }

@@ -3,7 +3,6 @@ package pump
 import (
 	"errors"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -22,7 +21,8 @@ type assembly struct {
 	mu        sync.Mutex
 	journal   *blocks.Journal
 	temp      *fetch.Sparse
-	old       *os.File         // older copy of the file, or nil
+	from      fetch.Job        // where it is, for whoever removes it
+	old       *fetch.Old       // older copy of the file, or nil
 	looked    bool             // for it
 	installed bool             // the file has its name
 	ending    bool             // somebody is about to give it that, or to announce it
@@ -67,6 +67,9 @@ func (s *assemblies) leave(a *assembly) {
 	if a.users--; a.users > 0 {
 		return
 	}
+	if a.isEmpty() {
+		_ = a.discard(s.store) // what cannot be removed waits for its blocks
+	}
 	if a.over || a.journal == nil {
 		a.close()
 		if !a.over {
@@ -80,6 +83,15 @@ func (s *assemblies) leave(a *assembly) {
 		delete(s.open, s.idle[0].full)
 		s.idle = s.idle[1:]
 	}
+}
+
+// isEmpty reports whether no block is here: nothing stays of it then.
+func (a *assembly) isEmpty() bool {
+	if a.over || a.journal == nil || a.from.Tree == nil {
+		return false
+	}
+	here, _ := a.journal.Counts()
+	return here == 0
 }
 
 // finish ends the journal of a file that is done. Who comes later finds another assembly.
@@ -112,9 +124,7 @@ func (a *assembly) close() {
 	if a.temp != nil {
 		a.temp.Close()
 	}
-	if a.old != nil {
-		a.old.Close()
-	}
+	a.old.Close()
 	a.journal, a.temp, a.old = nil, nil, nil
 	a.looked, a.installed, a.ending = false, false, false
 }
@@ -221,13 +231,13 @@ func (a *assembly) reopen(j fetch.Job) (err error) {
 
 // discard removes everything there is of the file. The journal goes first: without it what is left of the
 // temporary file is nobody's, and swept.
-func (a *assembly) discard(s *blocks.Store, j fetch.Job) error {
+func (a *assembly) discard(s *blocks.Store) error {
 	id := fetch.FileID{}
 	if a.journal != nil {
 		id = fileID(a.journal.File().Temp)
 	}
 	if a.temp == nil && id != (fetch.FileID{}) && !a.installed {
-		a.temp, _ = fetch.OpenSparse(j, id) // what is gone needs no removal
+		a.temp, _ = fetch.OpenSparse(a.from, id) // what is gone needs no removal
 	}
 	if err := s.Forget(a.full); err != nil {
 		return err
@@ -243,7 +253,7 @@ func (a *assembly) discard(s *blocks.Store, j fetch.Job) error {
 // lookOld opens the older copy, from which blocks may be taken, the first time.
 func (a *assembly) lookOld(j fetch.Job) {
 	if !a.looked && !a.installed {
-		a.old, _ = j.Tree.Open(j.Path) // without one everything is fetched
+		a.old = fetch.OpenOld(j)
 	}
 	a.looked = true
 }

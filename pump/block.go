@@ -99,6 +99,7 @@ var (
 // openAssembly opens the version of the file that v is, or begins it in place of an older one.
 func (f *Flow) openAssembly(j *job, a *assembly, tree *fetch.Tree, v blocks.Version) (err error) {
 	store, from := f.assemblies.store, f.fetchJob(j, tree)
+	a.from = fetch.Job{Tree: tree, Path: from.Path, Inflight: from.Inflight, Tag: from.Tag}
 	if a.journal == nil {
 		if a.journal, err = store.Open(a.full); err != nil && !notThere(err) {
 			return err
@@ -121,7 +122,7 @@ func (f *Flow) openAssembly(j *job, a *assembly, tree *fetch.Tree, v blocks.Vers
 		default:
 			f.host.Log.Info("incomplete, replaced by a newer version", "path", a.full, "announced", j.a.Time)
 		}
-		if err := a.discard(store, from); err != nil {
+		if err := a.discard(store); err != nil {
 			return err
 		}
 	}
@@ -222,12 +223,9 @@ func (f *Flow) knownBlock(j *job) {
 func (f *Flow) bring(ctx context.Context, j *job, a *assembly, tree *fetch.Tree) (blocks.Record, error) {
 	b := j.a.Block
 	r := blocks.Record{Number: b.Number, Sum: j.a.Sum, Came: j.came, Made: j.a}
-	if a.old != nil {
-		kept, err := a.temp.Keep(ctx, a.old, j.a.Sum, b.Offset(), b.Length())
-		if err == nil && kept {
-			r.Kept = true
-			return r, f.onPart(ctx, j, a, &r)
-		}
+	if kept, err := a.temp.Keep(ctx, a.old, j.a.Sum, b.Offset(), b.Length()); err == nil && kept {
+		r.Kept = true
+		return r, f.onPart(ctx, j, a, &r)
 	}
 	sum, err := f.bringFrom(ctx, j, a, tree)
 	if err != nil {

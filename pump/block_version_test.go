@@ -250,10 +250,8 @@ func TestBlocksThatCannotBe(t *testing.T) {
 	if n := f.Counters.GivenUp.Load(); n != 3 {
 		t.Errorf("%d given up", n)
 	}
-	for _, left := range h.leftOver("out") {
-		if fi, err := os.Stat(h.dir + "/out/" + left); err != nil || fi.Size() > 0 {
-			t.Errorf("left %s: %v %v", left, fi, err)
-		}
+	if left := h.leftOver("out"); len(left) > 0 {
+		t.Errorf("left %v", left)
 	}
 	if !strings.Contains(h.log.String(), "too many blocks: 1000000000") {
 		t.Error("it is not said why")
@@ -362,4 +360,40 @@ func TestBlocksMissing(t *testing.T) {
 		t.Errorf("left %v, %d given up", left, f.Counters.GivenUp.Load())
 	}
 	stop()
+}
+
+// What all blocks were taken from counts as the file only while it stands there as it was.
+func TestBlocksOfWhatIsReplaced(t *testing.T) {
+	h := newHouse(t)
+	content := noise(3000, 15)
+	web := h.blockServer(map[string][]byte{"/x": content})
+	h.write("out/x", string(content))
+	f, stop := h.run(config.Subscribe, "-directory", h.dir+"/out")
+	as := cutUp(web.URL+"/", "x", content, 1000, 1700000000)
+	h.post("xpublic", as[:2]...)
+	h.settled(f, 2)
+	stop()
+	other := bytes.Clone(content)
+	other[10]++ // in a block that was taken before
+	h.write("out/x", string(other))
+	f, _ = h.run(config.Subscribe, "-directory", h.dir+"/out")
+	h.post("xpublic", as[2])
+	h.settled(f, 1)
+	if h.content("out/x") != string(content) || web.asked.Load() != 0 {
+		t.Errorf("other bytes, asked %d times", web.asked.Load())
+	}
+}
+
+// Where the announced URL is not the file but its beginning, nothing stays at the place the first guess led to.
+func TestBlocksOfSecondURL(t *testing.T) {
+	h := newHouse(t)
+	content := noise(3000, 16)
+	web := h.blockServer(map[string][]byte{"/d/x": content})
+	f, _ := h.run(config.Subscribe, "-directory", h.dir+"/out", "-mirror")
+	as := cutUp(web.URL+"/d", "x", content, 1000, 1700000000)
+	h.post("xpublic", as...)
+	h.settled(f, 3)
+	if left := h.leftOver("out", "x"); h.content("out/x") != string(content) || len(left) > 0 {
+		t.Errorf("left %v", left)
+	}
 }

@@ -133,6 +133,44 @@ func TestReceived(t *testing.T) {
 	}
 }
 
+// Blocks of one version share their path; whatever else is of it waits for them, and they for it.
+func TestOrderShared(t *testing.T) {
+	o := newOrder()
+	var log []string
+	enter := func(name, with string) *turn {
+		t := &turn{run: func() { log = append(log, name) }, with: with}
+		o.enter(t, "/d/x")
+		return t
+	}
+	a1, a2 := enter("a1", "v1"), enter("a2", "v1")
+	rm := enter("rm", "")
+	a3 := enter("a3", "v1")
+	b1, b2 := enter("b1", "v2"), enter("b2", "v2")
+	want := func(w string) {
+		t.Helper()
+		if got := strings.Join(log, " "); got != w {
+			t.Fatalf("ran %q, want %q", got, w)
+		}
+	}
+	want("a1 a2")
+	o.leave(a1)
+	want("a1 a2")
+	o.leave(a2)
+	want("a1 a2 rm")
+	o.leave(rm)
+	want("a1 a2 rm a3")
+	o.leave(a3)
+	want("a1 a2 rm a3 b1 b2")
+	if o.tryEnter(&turn{}, "/d/x") {
+		t.Error("entered beside blocks")
+	}
+	o.leave(b1)
+	o.leave(b2)
+	if len(o.lanes) != 0 {
+		t.Errorf("%d lanes left", len(o.lanes))
+	}
+}
+
 // Who would rather not wait has a path only when nobody works on it, above it or below it,
 // or waits to; then others wait as for anybody.
 func TestTryEnter(t *testing.T) {

@@ -131,3 +131,36 @@ func journals(t testing.TB, dir string) string {
 	})
 	return all.String()
 }
+
+// Memory does not depend on the size: a sparse file of 10 GiB in blocks of 50 MiB, four at a time.
+func TestHugeBlocks(t *testing.T) {
+	if !long() {
+		t.Skip("long form")
+	}
+	const size, workers, most = 10 << 30, 4, 40 << 10 // KiB: what the process needs, and 8 MiB for each worker above 2
+	h := newHost(t)
+	must(t, os.MkdirAll(h.path("src"), 0o755))
+	must(t, os.WriteFile(h.path("src/huge"), nil, 0o644))
+	must(t, os.Truncate(h.path("src/huge"), size))
+	url := "sqlite://" + h.path("pump.db")
+	r := h.start("sr_subscribe", "-b", url, "-exchange", "xin", "-instances", fmt.Sprint(workers), "-host_workers", fmt.Sprint(workers), "-directory", h.path("dst"))
+	r.await("consuming")
+	h.run(0, "", "sr_post", "-pb", url, "-post_exchange", "xin", "-pbu", serveDir(t, h.path("src")), "-pbd", h.path("src"), "-blocksize", "50M", "-p", h.path("src/huge"))
+	waitWithin(t, 20*time.Minute, "the file", func() bool {
+		fi, err := os.Stat(h.path("dst/huge"))
+		return err == nil && fi.Size() == size
+	}, r.text)
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", r.cmd.Process.Pid))
+	must(t, err)
+	var peak int
+	for line := range strings.Lines(string(status)) {
+		if _, err := fmt.Sscanf(line, "VmHWM: %d kB", &peak); err == nil {
+			break
+		}
+	}
+	t.Logf("peak %d MiB", peak>>10)
+	if peak == 0 || peak > most && !raceDetector {
+		t.Errorf("peak %d KiB, at most %d", peak, most)
+	}
+	r.stop()
+}

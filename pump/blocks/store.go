@@ -118,11 +118,11 @@ func (s *Store) syncDir() error {
 // Done closes the journal of a file that is in place and announced, and remembers its version.
 func (s *Store) Done(full string, j *Journal) error {
 	name := nameOf(full)
-	err := errors.Join(j.Close(), os.Rename(j.path, filepath.Join(s.dir, name+doneEnd)))
-	if err == nil {
-		s.set(name, false)
+	if err := os.Rename(j.path, filepath.Join(s.dir, name+doneEnd)); err != nil {
+		return fmt.Errorf("cannot end journal: %w", err)
 	}
-	return err
+	s.set(name, false)
+	return j.Close()
 }
 
 // Finished is the version that was last done of what goes to a path.
