@@ -116,9 +116,7 @@ func (f *Flow) announceBlock(ctx context.Context, j *job, t *tally, r blocks.Rec
 	if r.Silent {
 		return nil
 	}
-	b := j.a.Block
-	b.Method, b.Number = partition.Inplace, r.Number
-	of := f.copied(&job{a: r.Made, came: r.Came, at: j.at, sum: r.Sum, block: b})
+	of := f.copied(&job{a: r.Made, came: r.Came, at: j.at, sum: r.Sum, block: f.announcedBlock(r.Came, 0)})
 	f.dress(of)
 	ok, err := f.showPost(j, of)
 	if err != nil || !ok {

@@ -101,6 +101,9 @@ func (f *Flow) explain(a *post.Announcement) *Explanation {
 	}
 	out := f.passedOn(a)
 	if f.plan.files {
+		if inBlocks(a) {
+			j.block = f.announcedBlock(a, a.Size())
+		}
 		out = f.copied(j)
 	}
 	f.dress(out)
@@ -114,6 +117,10 @@ func (f *Flow) explainPlace(e *Explanation, j *job) {
 	if j.from.Local != "" || j.from.URL != "" {
 		e.Source = j.url()
 		steps, _ := f.place.Steps(j.a, &j.choice, j.from.Path)
+		if e.Refused == nil {
+			steps.Place = j.at
+			e.Refused = f.refusesBlock(j)
+		}
 		e.Steps = &steps
 		if f.plan.root != "" && steps.Place != (Place{}) {
 			e.Delivered = config.Redact(f.plan.deliveredURL(steps.Place))

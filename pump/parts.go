@@ -82,14 +82,18 @@ func (f *Flow) placePart(a *post.Announcement, at Place) (Place, error) {
 	return at, nil
 }
 
-// announcedBlock is the header parts of what was received for an announcement: a file of its own, of so
-// many bytes, which may be a part file.
+// announcedBlock is the header parts of the copy of what is announced: a file of so many bytes, a part file, or
+// a block of a file that was put together.
 func (f *Flow) announcedBlock(a *post.Announcement, size int64) partition.Block {
-	if !f.parted(a) {
+	b := a.Block
+	switch {
+	case f.parted(a):
+		b.Method = partition.Parted
+	case f.assembles(a):
+		b.Method = partition.Inplace
+	default:
 		return partition.WholeFile(size)
 	}
-	b := a.Block
-	b.Method = partition.Parted
 	return b
 }
 
@@ -128,7 +132,9 @@ func (f *Flow) refusesBlock(j *job) error {
 	switch {
 	case !inBlocks(j.a):
 		return nil
-	case f.stage != nil:
+	case f.plan.there != nil && j.a.Block.Method == partition.Inplace:
+		return errBlockSent
+	case f.cfg.Values.String("stage") != "":
 		return errBlockStage
 	case !native, !f.hooks.At(hook.OnData).Empty():
 		return errBlockHook
