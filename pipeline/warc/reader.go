@@ -183,15 +183,15 @@ func (r *Reader) readHead() *Record {
 		return nil
 	}
 	h, err := parseHead(string(r.raw), r.o.MaxFields)
-	for _, odd := range append(h.odd, h.lacks()...) {
-		r.oddity(r.start, odd)
-	}
 	if err == nil && r.o.MaxBlock > 0 && h.size > r.o.MaxBlock {
 		err, kind = fmt.Errorf("a block of %d bytes is more than the limit of %d", h.size, r.o.MaxBlock), TooLarge
 	}
 	if err != nil {
 		r.loseHead(kind, err)
 		return nil
+	}
+	for _, odd := range append(h.odd, h.lacks()...) {
+		r.oddity(r.start, odd)
 	}
 	rec := &Record{Version: h.version, Fields: h.fields, Size: h.size, Offset: r.start, Inside: at, Compressed: r.inMember, Head: r.raw}
 	r.block = r.newBlock(rec, &h)
