@@ -177,6 +177,12 @@ func FuzzReader(f *testing.F) {
 		if counts[0] != counts[1] {
 			t.Fatalf("%d records in a file, %d in a pipe", counts[0], counts[1])
 		}
-		Copy(io.Discard, bytes.NewReader(file), limits)
+		var copied bytes.Buffer
+		if got, err := Copy(&copied, bytes.NewReader(file), limits); err == nil {
+			again, faults := readAll(t, &copied, limits)
+			if len(again) != got.Kept || damageIn(faults) > 0 {
+				t.Fatalf("kept %d, copied %d: %v", got.Kept, len(again), faults)
+			}
+		}
 	})
 }

@@ -40,13 +40,12 @@ func (p *printing) file(name string, offsets []string, damaged *int) error {
 		return err
 	}
 	defer in.Close()
-	o := warc.ReadOptions{Report: p.complain(name, damaged)}
 	if len(offsets) == 0 {
-		_, err = p.each(in, name, o, p.print)
+		_, err = p.each(in, name, warc.ReadOptions{Report: p.complain(name, damaged)}, func(rec *warc.Record) error { return untold(p.print(rec)) })
 	}
 	for _, text := range offsets {
 		if err == nil {
-			err = p.one(in, name, text, o)
+			err = p.one(in, name, text)
 		}
 	}
 	if err == nil && p.found == 0 && *damaged == 0 {
@@ -56,7 +55,7 @@ func (p *printing) file(name string, offsets []string, damaged *int) error {
 }
 
 // one prints the record at an offset.
-func (p *printing) one(in io.Reader, name, text string, o warc.ReadOptions) error {
+func (p *printing) one(in io.Reader, name, text string) error {
 	offset, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || offset < 0 {
 		return mistake{fmt.Errorf("%q is no offset", text), "warc cat [option ...] file [offset ...]"}
@@ -68,18 +67,28 @@ func (p *printing) one(in io.Reader, name, text string, o warc.ReadOptions) erro
 	if _, err := seeker.Seek(offset, io.SeekStart); err != nil {
 		return fmt.Errorf("cannot go to offset %d of %q: %w", offset, name, cause(err))
 	}
-	rec, err := warc.NewReader(in, o).Next()
+	rec, err := warc.NewReader(in, warc.ReadOptions{}).Next()
 	if err == nil && rec.Offset != offset || err == io.EOF {
-		return hinted{fmt.Errorf("cannot find a record at offset %d of %q", offset, name), "warc ls lists the offsets"}
+		return hinted{fmt.Errorf("cannot find a record at offset %d of %q", offset, name), "warc ls lists the offsets, and warc check what is damaged"}
 	}
 	if err != nil {
 		return fmt.Errorf("cannot read %q: %w", name, cause(err))
 	}
-	return p.print(rec)
+	if err := p.print(rec); err != nil {
+		return fmt.Errorf("cannot print the record at offset %d of %q: %w", offset, name, err)
+	}
+	return nil
 }
 
-// print prints a record if it is one of those asked for. Damage is told by the reader; what
-// could be read is printed.
+// untold is an error without the damage the reader tells of.
+func untold(err error) error {
+	if errors.As(err, new(*warc.Fault)) {
+		return nil
+	}
+	return err
+}
+
+// print prints a record if it is one of those asked for: what can be read of it.
 func (p *printing) print(rec *warc.Record) error {
 	if p.kind != "" && !strings.EqualFold(rec.Type(), p.kind) || p.uri != "" && !matches(p.uri, rec.URI()) {
 		return nil
@@ -94,20 +103,9 @@ func (p *printing) print(rec *warc.Record) error {
 	} else if _, err := p.to.Write(rec.Head); err != nil {
 		return err
 	}
-	if err := p.copy(block); err != nil {
-		return err
-	}
-	if !p.payload {
-		_, err := p.to.WriteString("\r\n\r\n")
-		return err
-	}
-	return nil
-}
-
-func (p *printing) copy(block io.Reader) error {
 	_, err := io.Copy(p.to, block)
-	if errors.As(err, new(*warc.Fault)) { // told
-		return nil
+	if !p.payload { // also behind what is damaged, so that the next can be told from it
+		_, _ = p.to.WriteString("\r\n\r\n") // the last Flush tells
 	}
 	return err
 }

@@ -39,7 +39,7 @@ func (c *checking) all() error {
 		}
 	}
 	if c.wrong > 0 {
-		return fmt.Errorf("%d of %s wrong", c.wrong, count(len(c.args), "file is", "files are"))
+		return fmt.Errorf("%d of %d files wrong", c.wrong, len(c.args))
 	}
 	return nil
 }

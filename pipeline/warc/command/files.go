@@ -58,7 +58,7 @@ func (r *run) complain(name string, damaged *int) func(*warc.Fault) {
 	return func(f *warc.Fault) {
 		if f.Damage() {
 			*damaged++
-			r.warn(fmt.Errorf("%s:%d: %s", name, f.Offset, f))
+			r.warn(fmt.Errorf("%s:%d: %s", name, f.Offset, f.String()))
 		}
 	}
 }

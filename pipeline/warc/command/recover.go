@@ -41,7 +41,7 @@ func (m *mending) all() error {
 		}
 	}
 	if bad > 0 {
-		return fmt.Errorf("%d of %s not recovered", bad, count(len(m.args), "file was", "files were"))
+		return fmt.Errorf("%d of %d files not recovered", bad, len(m.args))
 	}
 	return nil
 }
