@@ -39,9 +39,8 @@ func (r *Reader) newBlock(rec *Record, h *head) *block {
 		b.payload = nil // one and the same
 	}
 	if b.payload != nil {
-		b.split = &splitter{body: b.payload.hash, inBody: !isHTTP(rec.Fields.Get(FieldContentType))}
 		name, _, _ := strings.Cut(b.payload.text, ":")
-		b.split.whole = Algorithm(name).newHash()
+		b.split = &splitter{head: r.message[:0], body: b.payload.hash, inBody: !isHTTP(rec.Fields.Get(FieldContentType)), again: Algorithm(name)}
 	}
 	return b
 }
@@ -230,7 +229,8 @@ func (b *block) unsealed() string {
 		return ""
 	}
 	b.split.end()
-	whole := b.split.chunks != nil && bytes.Equal(b.split.whole.Sum(nil), b.payload.want)
+	b.r.message = b.split.head
+	whole := b.split.chunks != nil && bytes.Equal(b.split.chunks.to.Sum(nil), b.payload.want)
 	if b.payload.broken() && !whole {
 		return "the payload is not what was sealed: " + b.payload.text
 	}

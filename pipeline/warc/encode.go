@@ -135,27 +135,35 @@ func (w *Writer) encode(j *job, to io.Writer, z *gzip.Writer) error {
 }
 
 func (w *Writer) write(j *job, to io.Writer) error {
-	head, block := j.head, io.Reader(j.block)
-	switch {
-	case j.inMemory:
+	head := j.head
+	if j.inMemory {
 		d := w.needs(&j.rec)
 		d.Write(j.block.Bytes())
 		ofBlock, ofPayload := d.sums(w.o)
 		head = w.headOf(j, ofBlock, ofPayload)
-	case j.spill != nil:
-		block = j.spill
-	default:
-		block = j.stream
 	}
 	if _, err := to.Write(head); err != nil {
 		return err
 	}
+	if err := j.writeBlock(to); err != nil {
+		return err
+	}
+	_, err := io.WriteString(to, "\r\n\r\n")
+	return err
+}
+
+func (j *job) writeBlock(to io.Writer) error {
+	if j.inMemory {
+		_, err := to.Write(j.block.Bytes())
+		return err
+	}
+	block := j.stream
+	if j.spill != nil {
+		block = j.spill
+	}
 	n, err := io.Copy(to, io.LimitReader(block, j.size))
 	if err == nil && n != j.size {
 		err = errShort
-	}
-	if err == nil {
-		_, err = io.WriteString(to, "\r\n\r\n")
 	}
 	return err
 }

@@ -24,7 +24,7 @@ type splitter struct {
 	body   hash.Hash
 	inBody bool
 	chunks *dechunker
-	whole  hash.Hash // of the chunks put together; may be nil
+	again  Algorithm // of the second hash; "" makes none
 }
 
 func (s *splitter) Write(p []byte) (int, error) {
@@ -43,21 +43,28 @@ func (s *splitter) Write(p []byte) (int, error) {
 
 // take adds to the header and returns what of p is behind it.
 func (s *splitter) take(p []byte) []byte {
+	if end := endOfHTTPHead(p, 0); len(s.head) == 0 && end >= 0 { // as it mostly is
+		s.begin(p[:end])
+		return p[end:]
+	}
 	before := len(s.head)
 	s.head = append(s.head, p...)
-	end := endOfHTTPHead(s.head, max(0, before-3))
-	if end < 0 && len(s.head) <= maxHTTPHead {
-		return nil
+	switch end := endOfHTTPHead(s.head, max(0, before-3)); {
+	case end >= 0:
+		s.begin(s.head[:end])
+		return p[end-before:]
+	case len(s.head) > maxHTTPHead:
+		s.end()
 	}
+	return nil
+}
+
+// begin is at the end of the header.
+func (s *splitter) begin(head []byte) {
 	s.inBody = true
-	if end < 0 {
-		s.body.Write(s.head)
-		return nil
+	if s.again != "" && bytes.Contains(bytes.ToLower(head), []byte("chunked")) {
+		s.chunks = &dechunker{to: s.again.newHash()}
 	}
-	if s.whole != nil && bytes.Contains(bytes.ToLower(s.head[:end]), []byte("chunked")) {
-		s.chunks = &dechunker{to: s.whole}
-	}
-	return p[end-before:]
 }
 
 // end takes what never had an empty line for payload.

@@ -40,9 +40,10 @@ type Reader struct {
 	inside   *countReader // of zr
 	start    int64        // offset of the record, or of its member
 	block    *block       // of the record last returned
-	raw      []byte
-	todo     *Fault // the damage behind which the next record is to be looked for
-	from     int64  // where to begin
+	raw      []byte       // the head of the record
+	message  []byte       // room for the HTTP header of one
+	todo     *Fault       // the damage behind which the next record is to be looked for
+	from     int64        // where to begin
 	told     map[string]bool
 }
 
