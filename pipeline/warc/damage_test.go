@@ -19,7 +19,7 @@ func several(n int) []*Record {
 	r := rand.New(rand.NewPCG(1, 2))
 	var out []*Record
 	for i := range n {
-		body := make([]byte, 40+i*150)
+		body := make([]byte, 40+i*90)
 		for j := range body {
 			body[j] = "abcdefgh <>\n0123"[r.IntN(16)]
 		}
@@ -177,7 +177,7 @@ func zipped(text string) string {
 // a sound file; a second one changes nothing.
 func TestRecoverAtEveryByte(t *testing.T) {
 	for _, plain := range []bool{false, true} {
-		file, places := written(t, WriteOptions{Plain: plain}, several(3)...)
+		file, places := written(t, WriteOptions{Plain: plain}, New(V10, Resource, "u:1", at).With("one"), New(V10, Resource, "u:2", at).With("two"))
 		name := t.TempDir() + "/a.warc"
 		for n := range len(file) + 1 {
 			if err := os.WriteFile(name, file[:n], 0o600); err != nil {
@@ -216,6 +216,63 @@ func checkRecovery(t *testing.T, name string, file []byte, places []Place, n int
 	left, err := os.ReadFile(name)
 	if err != nil || !bytes.Equal(left, file[:end]) {
 		t.Fatalf("cut at %d, plain %v: %d bytes left, not %d: %v", n, plain, len(left), end, err)
+	}
+}
+
+// Whatever bit has flipped, recovery keeps every record that is still whole, changes no byte of
+// what it keeps, and leaves a file alone to which it has nothing to do.
+func TestRecoverBitFlips(t *testing.T) {
+	name := t.TempDir() + "/a.warc"
+	for _, plain := range []bool{false, true} {
+		file, _ := written(t, WriteOptions{Plain: plain}, several(3)...)
+		for bit := 0; bit < 8*len(file); bit += 101 {
+			bad := bytes.Clone(file)
+			bad[bit/8] ^= 1 << (bit % 8)
+			before, _ := readAll(t, bytes.NewReader(bad), ReadOptions{})
+			if err := os.WriteFile(name, bad, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			f, err := os.OpenFile(name, os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := Truncate(f, ReadOptions{}, false)
+			left, _ := os.ReadFile(name)
+			after, _ := readAll(t, bytes.NewReader(left), ReadOptions{})
+			f.Close()
+			if err != nil || got.Kept != soundOf(before) || soundOf(after) != got.Kept || !bytes.HasPrefix(bad, left[:max(0, len(left)-4)]) {
+				t.Errorf("plain %v, bit %d: %+v of %d, %v", plain, bit, got, soundOf(before), err)
+			}
+		}
+	}
+}
+
+func soundOf(all []seen) (n int) {
+	for _, s := range all {
+		if s.err == nil {
+			n++
+		}
+	}
+	return n
+}
+
+// A last record whose digest alone is wrong was written to its end, and is not cut away.
+func TestRecoverKeepsWhatIsAltered(t *testing.T) {
+	file, _ := written(t, WriteOptions{Plain: true}, exchange(V10, "u:1", "first"), exchange(V10, "u:2", "whole"))
+	file = bytes.Replace(file, []byte("whole"), []byte("other"), 1)
+	name := t.TempDir() + "/a.warc"
+	if err := os.WriteFile(name, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	got, err := Truncate(f, ReadOptions{}, false)
+	left, _ := os.ReadFile(name)
+	if err != nil || got.Kept != 1 || got.Damaged != 1 || !bytes.Equal(left, file) {
+		t.Errorf("%+v, %v, %d bytes of %d", got, err, len(left), len(file))
 	}
 }
 

@@ -28,7 +28,7 @@ type whole struct {
 	sound   []bool // of each record, in order
 	kept    int
 	damaged int
-	end     int64 // of the last whole record
+	end     int64 // of the last record that was written to its end
 	missing int   // bytes of line ends behind that one that are not there
 }
 
@@ -57,7 +57,7 @@ func survey(f io.Reader, o ReadOptions) (s whole, err error) {
 		if err == nil {
 			s.kept++
 		}
-		if err == nil && rec.end > 0 {
+		if rec.end > 0 && (err == nil || isKind(err, Digest)) { // altered, but not unfinished
 			s.end, s.missing = rec.end, rec.missing
 			if rec.Compressed {
 				s.missing = 0
@@ -66,8 +66,13 @@ func survey(f io.Reader, o ReadOptions) (s whole, err error) {
 	}
 }
 
+func isKind(err error, kind Kind) bool {
+	var f *Fault
+	return errors.As(err, &f) && f.Kind == kind
+}
+
 // Truncate cuts an unfinished file back to the end of its last whole record, and syncs it. Damage
-// before that stays where it is. A file that changes meanwhile is left alone, and so is one
+// before that stays where it is, and so does a last record that merely is not what was sealed. A file that changes meanwhile is left alone, and so is one
 // without a whole record. With dry nothing is changed.
 func Truncate(f *os.File, o ReadOptions, dry bool) (Recovery, error) {
 	size, err := sizeOf(f)
@@ -82,7 +87,7 @@ func Truncate(f *os.File, o ReadOptions, dry bool) (Recovery, error) {
 		return Recovery{}, err
 	}
 	rec := Recovery{Kept: s.kept, KeptBytes: s.end + int64(s.missing), Damaged: s.damaged, DroppedBytes: size - s.end}
-	if s.end == 0 {
+	if s.kept == 0 {
 		return rec, ErrNoRecord
 	}
 	if now, err := sizeOf(f); err != nil || now != size {

@@ -9,27 +9,33 @@ import (
 )
 
 // window is how far a source that cannot seek can be wound back, in bytes, and with that how
-// far behind the beginning of a damaged record the next is found again.
+// far behind the beginning of a damaged record the next is found again; half of it is sure.
 const window = 8 << 20
 
-// buffered is how much is read at once, in bytes.
-const buffered = 256 << 10
+// buffered is how much is read at once, in bytes; behind damage, of which there may be more,
+// it begins with little.
+const (
+	buffered = 256 << 10
+	little   = 4 << 10
+)
 
 // A source is the bytes of a file, with their offsets, that can be wound back.
 type source struct {
 	in   io.Reader
 	seek io.Seeker // nil for a pipe
 	br   *bufio.Reader
-	read int64  // offset of what comes next from in
-	kept []byte // of a pipe: the bytes before read
+	next int64  // offset of what the buffer is filled with next
+	most int    // how much it is
+	kept []byte // of a pipe: what was read last
+	pos  int    // in kept: what is behind it is to be read again
 	err  error  // of in, other than io.EOF
 }
 
 func newSource(in io.Reader) *source {
-	s := &source{in: in}
+	s := &source{in: in, most: buffered}
 	if seeker, ok := in.(io.Seeker); ok {
 		if at, err := seeker.Seek(0, io.SeekCurrent); err == nil {
-			s.seek, s.read = seeker, at
+			s.seek, s.next = seeker, at
 		}
 	}
 	s.br = bufio.NewReaderSize(readFunc(s.fill), buffered)
@@ -40,23 +46,35 @@ type readFunc func([]byte) (int, error)
 
 func (f readFunc) Read(p []byte) (int, error) { return f(p) }
 
-func (s *source) fill(p []byte) (int, error) {
-	n, err := s.in.Read(p)
-	s.read += int64(n)
+func (s *source) fill(p []byte) (n int, err error) {
+	p = p[:min(len(p), s.most)]
+	s.most = min(2*s.most, buffered)
+	if s.pos < len(s.kept) {
+		n = copy(p, s.kept[s.pos:])
+	} else if n, err = s.in.Read(p); s.seek == nil {
+		s.keep(p[:n])
+	}
+	if s.seek == nil {
+		s.pos += n
+	}
+	s.next += int64(n)
 	if err != nil && err != io.EOF {
 		s.err = err
-	}
-	if s.seek == nil && n > 0 {
-		if len(s.kept) > window {
-			s.kept = append(s.kept[:0], s.kept[len(s.kept)-window/2:]...)
-		}
-		s.kept = append(s.kept, p[:n]...)
 	}
 	return n, err
 }
 
+// keep remembers what came out of a pipe.
+func (s *source) keep(p []byte) {
+	if len(s.kept)+len(p) > window {
+		s.kept = append(s.kept[:0], s.kept[len(s.kept)-window/2:]...)
+		s.pos = len(s.kept)
+	}
+	s.kept = append(s.kept, p...)
+}
+
 // offset is that of the next byte.
-func (s *source) offset() int64 { return s.read - int64(s.br.Buffered()) }
+func (s *source) offset() int64 { return s.next - int64(s.br.Buffered()) }
 
 // rewind goes back to an offset, or as near as what was kept allows.
 func (s *source) rewind(to int64) error {
@@ -64,13 +82,13 @@ func (s *source) rewind(to int64) error {
 		if _, err := s.seek.Seek(to, io.SeekStart); err != nil {
 			return err
 		}
-		s.read = to
+		s.next = to
 	} else {
-		keep := max(0, int64(len(s.kept))-(s.read-to))
-		s.read -= int64(len(s.kept)) - keep
-		s.in = io.MultiReader(bytes.NewReader(bytes.Clone(s.kept[keep:])), s.in)
-		s.kept = s.kept[:keep]
+		back := min(s.next-to, int64(s.pos))
+		s.pos -= int(back)
+		s.next -= back
 	}
+	s.most = little
 	s.br.Reset(readFunc(s.fill))
 	return nil
 }
@@ -133,8 +151,10 @@ const plausible = 1 << 10
 // when that is unknown; or to the end.
 func (s *source) scan(want form) error {
 	const behind = 4 // bytes before a beginning that tell whether it is one
+	size := little
 	for from := 0; ; from = behind {
-		b, err := s.br.Peek(buffered)
+		b, err := s.br.Peek(size)
+		size = min(2*size, buffered)
 		if len(b) <= from {
 			_, _ = s.br.Discard(len(b)) // they were peeked at
 			return s.err

@@ -61,7 +61,7 @@ func (b *bed) build(ctx context.Context) error {
 	b.bin = filepath.Join(b.disk, "bin")
 	for _, args := range [][]string{
 		{"make", "build", "BIN=" + b.bin, "VERSION=bench"},
-		{"go", "build", "-trimpath", "-ldflags", "-s -w", "-o", b.bin, "./test/bench/bare", "./test/bench/codec", "./test/bench/cold", "./test/bench/fingerprints"},
+		{"go", "build", "-trimpath", "-ldflags", "-s -w", "-o", b.bin, "./test/bench/archive", "./test/bench/bare", "./test/bench/codec", "./test/bench/cold", "./test/bench/fingerprints"},
 	} {
 		cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 		cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")

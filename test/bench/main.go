@@ -48,6 +48,7 @@ func rows() []row {
 		{"v03-codec", codecRow},
 		{"hook-exec", hookRow},
 		{"mirror-renames", renameRow},
+		{"warc", warcRow},
 	}
 }
 
