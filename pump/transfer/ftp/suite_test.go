@@ -16,8 +16,8 @@ func harness(t *testing.T) transfertest.Harness {
 	dir := t.TempDir()
 	server := vsftpd.Start(t, dir, vsftpd.Options{})
 	return transfertest.Harness{
-		Dir:    dir,
-		URL:    func(_, name string) string { return "ftp://" + server + "/" + url.PathEscape(name) },
+		Dir: dir, Addr: server, Passive: true,
+		URL:    func(addr, name string) string { return "ftp://" + addr + "/" + url.PathEscape(name) },
 		Cannot: lineEnds,
 		New:    func(d time.Duration) transfer.Getter { return ftp.New(ftp.Options{Workers: 8, Timeout: d}) },
 	}
