@@ -15,6 +15,7 @@ import (
 	"srpump/test/cutproxy"
 	"srpump/test/nginx"
 	"srpump/test/openssh"
+	"srpump/test/vsftpd"
 )
 
 // inSocket is more than sockets and buffers on the way hold of what nobody will read.
@@ -64,29 +65,55 @@ func here(h *host) int64 {
 	return fi.Size()
 }
 
+// A route is a server of h's directory src that is reached through a proxy.
+type route struct {
+	proxy      *cutproxy.Proxy
+	base       string // URL of src, with its slash
+	credential string // line of credentials.conf; empty: none is needed
+}
+
+// routes start a server each.
+func routes() map[string]func(h *host) route {
+	return map[string]func(h *host) route{
+		"http": func(h *host) route {
+			proxy := cutproxy.New(h.t, strings.TrimPrefix(nginx.Start(h.t, h.path("src")), "http://"))
+			return route{proxy, "http://" + proxy.Addr() + "/", ""}
+		},
+		"sftp": func(h *host) route {
+			s := openssh.Start(h.t, h.path("src"))
+			proxy := cutproxy.New(h.t, s.Addr)
+			s.Know(h.t, proxy.Addr())
+			known, err := os.ReadFile(s.KnownHosts)
+			must(h.t, err)
+			h.write("home/.ssh/known_hosts", string(known))
+			server := "sftp://" + s.User + "@" + proxy.Addr()
+			return route{proxy, server + h.path("src") + "/", server + "/ ssh_keyfile=" + s.KeyFile}
+		},
+		"ftp": func(h *host) route {
+			proxy := cutproxy.NewFTP(h.t, vsftpd.Start(h.t, h.path("src"), vsftpd.Options{Password: "s3cret"}))
+			return route{proxy, "ftp://ftp@" + proxy.Addr() + "/", "ftp://ftp:s3cret@" + proxy.Addr() + "/"}
+		},
+	}
+}
+
+// trust makes the host of h use a credential.
+func (h *host) trust(line string) {
+	h.write("home/.config/sarra/credentials.conf", line+"\n")
+	must(h.t, os.Chmod(h.path("home/.config/sarra/credentials.conf"), 0o600))
+}
+
 // kill -9 at random moments of one big fetch: the file is verified in the end, and nothing that was durable is
 // fetched twice.
 func TestKillBigFetch(t *testing.T) {
-	h := newHost(t)
-	size := bigFile(t, h, "src/big", scale(64, 1024))
-	proxy := cutproxy.New(t, strings.TrimPrefix(nginx.Start(t, h.path("src")), "http://"))
-	resumeThroughKills(t, h, proxy, "http://"+proxy.Addr()+"/", size)
-}
-
-// The same over SFTP.
-func TestKillBigFetchSFTP(t *testing.T) {
-	h := newHost(t)
-	size := bigFile(t, h, "src/big", scale(64, 1024))
-	s := openssh.Start(t, h.path("src"))
-	proxy := cutproxy.New(t, s.Addr)
-	s.Know(t, proxy.Addr())
-	known, err := os.ReadFile(s.KnownHosts)
-	must(t, err)
-	h.write("home/.ssh/known_hosts", string(known))
-	server := "sftp://" + s.User + "@" + proxy.Addr()
-	h.write("home/.config/sarra/credentials.conf", server+"/ ssh_keyfile="+s.KeyFile+"\n")
-	must(t, os.Chmod(h.path("home/.config/sarra/credentials.conf"), 0o600))
-	resumeThroughKills(t, h, proxy, server+h.path("src")+"/", size)
+	for name, start := range routes() {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t)
+			size := bigFile(t, h, "src/big", scale(64, 1024))
+			w := start(h)
+			h.trust(w.credential)
+			resumeThroughKills(t, h, w.proxy, w.base, size)
+		})
+	}
 }
 
 // resumeThroughKills announces src/big at base, fetches it through the proxy, and kills who fetches.
@@ -139,20 +166,25 @@ func sameFile(t testing.TB, a, b string) {
 
 // A connection that is cut at every tenth of the file: the tries that follow go on.
 func TestCutBigFetch(t *testing.T) {
-	h := newHost(t)
-	size := bigFile(t, h, "src/big", 32)
-	proxy := cutproxy.New(t, strings.TrimPrefix(nginx.Start(t, h.path("src")), "http://"))
-	r := newReceiver(t, h, "sqlite://"+h.path("pump.db"), "-attempts", "30")
-	proxy.CutAfter(size / 10)
-	h.run(0, "", "sr_post", "-pb", "sqlite://"+h.path("pump.db"), "-post_exchange", r.exchange, "-pbu", "http://"+proxy.Addr()+"/", "-pbd", h.path("src"), "-p", h.path("src/big"))
-	for k := int64(2); k < 10; k++ {
-		waitFor(t, "a cut", func() bool { return proxy.Passed() >= (k-1)*(size/10) }, r.text)
-		proxy.CutAfter(size / 10)
+	for name, start := range routes() {
+		t.Run(name, func(t *testing.T) {
+			h := newHost(t)
+			size := bigFile(t, h, "src/big", 32)
+			w := start(h)
+			h.trust(w.credential)
+			r := newReceiver(t, h, "sqlite://"+h.path("pump.db"), "-attempts", "30")
+			w.proxy.CutAfter(size / 10)
+			h.run(0, "", "sr_post", "-pb", "sqlite://"+h.path("pump.db"), "-post_exchange", r.exchange, "-pbu", w.base, "-pbd", h.path("src"), "-p", h.path("src/big"))
+			for k := int64(2); k < 10; k++ {
+				waitFor(t, "a cut", func() bool { return w.proxy.Passed() >= (k-1)*(size/10) }, r.text)
+				w.proxy.CutAfter(size / 10)
+			}
+			r.await("resumed path")
+			r.await("fetched path")
+			r.stop()
+			sameFile(t, h.path("src/big"), h.path("dst/big"))
+		})
 	}
-	r.await("resumed path")
-	r.await("fetched path")
-	r.stop()
-	sameFile(t, h.path("src/big"), h.path("dst/big"))
 }
 
 // A source that changes between the cut and the next try: what arrives is all of it new.

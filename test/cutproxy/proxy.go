@@ -12,11 +12,11 @@ import (
 
 // A Proxy passes connections on to its target until told otherwise.
 type Proxy struct {
-	target string
-	l      net.Listener
-	wg     sync.WaitGroup
+	addr string
+	wg   sync.WaitGroup
 
 	mu      sync.Mutex
+	doors   []net.Listener
 	moved   *sync.Cond // signalled when stalled, closed or a link changes
 	links   map[*link]struct{}
 	stalled bool
@@ -44,20 +44,34 @@ func (l *link) reset() {
 // New starts a proxy to target (host:port). It ends with the test.
 func New(t testing.TB, target string) *Proxy {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	p := &Proxy{links: map[*link]struct{}{}, budget: -1}
+	p.moved = sync.NewCond(&p.mu)
+	var err error
+	if p.addr, err = p.listen(func(in net.Conn) { p.serve(in, target) }); err != nil {
 		t.Fatalf("cannot start a proxy: %v", err)
 	}
-	p := &Proxy{target: target, l: l, links: map[*link]struct{}{}, budget: -1}
-	p.moved = sync.NewCond(&p.mu)
-	p.wg.Add(1)
-	go p.accept()
 	t.Cleanup(p.close)
 	return p
 }
 
+// listen opens one more door: what comes in by it is handed to serve.
+func (p *Proxy) listen(serve func(in net.Conn)) (addr string, err error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return "", errors.Join(net.ErrClosed, l.Close())
+	}
+	p.doors = append(p.doors, l)
+	p.wg.Go(func() { p.accept(l, serve) })
+	return l.Addr().String(), nil
+}
+
 // Addr is the proxy's host:port.
-func (p *Proxy) Addr() string { return p.l.Addr().String() }
+func (p *Proxy) Addr() string { return p.addr }
 
 // Cut resets all connections now and returns how many there were.
 func (p *Proxy) Cut() int {
@@ -116,28 +130,27 @@ func (p *Proxy) close() {
 	p.mu.Lock()
 	p.closed = true
 	p.cut()
+	for _, l := range p.doors {
+		_ = l.Close()
+	}
 	p.mu.Unlock()
-	_ = p.l.Close()
 	p.wg.Wait()
 }
 
-func (p *Proxy) accept() {
-	defer p.wg.Done()
+func (p *Proxy) accept(l net.Listener, serve func(in net.Conn)) {
 	for {
-		in, err := p.l.Accept()
+		in, err := l.Accept()
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
 		if err == nil {
-			p.wg.Add(1)
-			go p.serve(in)
+			p.wg.Go(func() { serve(in) })
 		}
 	}
 }
 
-func (p *Proxy) serve(in net.Conn) {
-	defer p.wg.Done()
-	out, err := net.Dial("tcp", p.target)
+func (p *Proxy) serve(in net.Conn, target string) {
+	out, err := net.Dial("tcp", target)
 	l := &link{in: in, out: out}
 	if err != nil {
 		l.out = in
