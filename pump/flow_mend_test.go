@@ -43,12 +43,11 @@ func TestStalledHostSpills(t *testing.T) {
 		slow = append(slow, announced(url, fmt.Sprint("f", i), "slow", 1700000000))
 	}
 	h.post("xpublic", slow...)
-	h.until("all are taken in", func() bool { return f.Counters.Received.Load() == 50 })
-	f.spill(time.Now().Add(time.Second))
-	h.until("only what is begun is left", func() bool { n, _ := f.jobs.len(); return n <= 4 })
-	if n := f.retries.Len(); n != 50 {
-		t.Errorf("%d of 50 on disk", n)
-	}
+	h.until("all are on disk, and only what is begun is left", func() bool {
+		f.spill(time.Now().Add(time.Second)) // what was counted as received may not have come to the workers yet
+		n, _ := f.jobs.len()
+		return f.retries.Len() == 50 && n <= 4
+	})
 	h.post("xpublic", announced(good.URL+"/", "good", "good", 1700000000))
 	h.until("another host is served", func() bool { return h.content("out/good") == "good" })
 	release()

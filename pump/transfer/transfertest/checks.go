@@ -110,53 +110,6 @@ func together(t *testing.T, b *bench) {
 	wg.Wait()
 }
 
-func unchanged(t *testing.T, b *bench) {
-	url := b.put(t, "unchanged", pattern(5000))
-	_, body, err := b.read(t, transfer.Whole(url))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, n := range []int64{-1, 100} {
-		_, _, err = b.read(t, transfer.Request{URL: url, Length: n, IfUnchanged: body.Validator})
-		if err != nil {
-			t.Errorf("unchanged, length %d: %v", n, err)
-		}
-	}
-	b.put(t, "unchanged", pattern(5001))
-	later := time.Now().Add(time.Hour)
-	if err := os.Chtimes(filepath.Join(b.Dir, "unchanged"), later, later); err != nil {
-		t.Fatal(err)
-	}
-	for _, n := range []int64{-1, 100} {
-		_, _, err = b.read(t, transfer.Request{URL: url, Length: n, IfUnchanged: body.Validator})
-		want(t, err, transfer.Changed)
-	}
-}
-
-// shrunk truncates the source while it is read: what was promised does not come.
-func shrunk(t *testing.T, b *bench) {
-	const size = 64 << 20
-	url := b.put(t, "shrunk", nil)
-	path := filepath.Join(b.Dir, "shrunk")
-	if err := os.Truncate(path, size); err != nil {
-		t.Fatal(err)
-	}
-	body, err := b.get.Get(t.Context(), transfer.Whole(url))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer body.Close()
-	if err := os.Truncate(path, 10); err != nil {
-		t.Fatal(err)
-	}
-	n, err := io.Copy(io.Discard, struct{ io.Reader }{body})
-	if n == size {
-		t.Fatal("the whole file came")
-	}
-	checkError(t, err)
-	want(t, err, transfer.Temporary)
-}
-
 func cancelledBefore(t *testing.T, b *bench) {
 	url := b.put(t, "cancelled", pattern(10))
 	ctx, cancel := background(t)

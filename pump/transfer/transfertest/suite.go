@@ -44,8 +44,8 @@ func Run(t *testing.T, h Harness) {
 	h.run(t, []check{
 		{"whole", whole}, {"empty", empty}, {"ranges", ranges}, {"range outside", rangeOutside},
 		{"missing", missing}, {"directory", directory}, {"names", names}, {"together", together},
-		{"unchanged", unchanged}, {"shrunk", shrunk}, {"cancelled before", cancelledBefore},
-		{"cancelled midway", cancelledMidway}, {"closed midway", closedMidway},
+		{"unchanged", unchanged}, {"shrunk", shrunk}, {"grown", grown}, {"vanished", vanished}, {"replaced", replaced},
+		{"cancelled before", cancelledBefore}, {"cancelled midway", cancelledMidway}, {"closed midway", closedMidway},
 		{"reset", reset}, {"stalled", stalled},
 	})
 }
