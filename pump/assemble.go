@@ -32,6 +32,10 @@ func (f *Flow) assemble(ctx context.Context, j *job, a *assembly, tree *fetch.Tr
 		f.failed(ctx, j, err)
 	}
 	f.assemblies.enter(a.full) // until it ends
+	if tree == nil {
+		f.sendAssembled(ctx, j, a)
+		return
+	}
 	want := f.fetchJob(j, tree)
 	switch {
 	case a.installed:
@@ -99,7 +103,7 @@ func (f *Flow) assembled(ctx context.Context, j *job, a *assembly) {
 // showWhole shows the hooks a file that is in place, and reports whether it is to be announced.
 func (f *Flow) showWhole(j *job) (bool, error) {
 	chain := f.hooks.At(hook.OnFile)
-	if chain.Empty() {
+	if chain.Empty() || f.plan.there != nil {
 		return true, nil
 	}
 	e := &hook.Event{Announcement: j.a.Clone(), Local: j.at.Full()}
@@ -154,12 +158,13 @@ func (f *Flow) announcedAll(ctx context.Context, j *job, a *assembly, err error)
 // closeAssembly is the end of a file.
 func (f *Flow) closeAssembly(ctx context.Context, j *job, a *assembly) {
 	defer f.assemblies.leave(a)
+	f.spends(j, a)
 	if err := f.assemblies.finish(a); err != nil {
 		a.failed()
 		f.failed(ctx, j, err)
 		return
 	}
-	f.end(j, done)
+	f.finished(j)
 }
 
 // A tally waits for many to end.
@@ -216,7 +221,7 @@ func (f *Flow) received(j *job) {
 
 // abandon removes what there is of a file in blocks. The lock is held, and nobody is at it.
 func (f *Flow) abandon(a *assembly) {
-	if a.journal != nil {
+	if a.journal != nil && a.journal.File().Temp != (blocks.TempID{}) {
 		file := a.journal.File()
 		tree, err := f.tree(file.Root)
 		if err != nil {
@@ -251,7 +256,7 @@ func (f *Flow) expireBlocks(before time.Time) {
 		journal.Close()
 		full := Place{file.Root, file.Path}.Full()
 		t := &turn{}
-		if _, err := os.Stat(file.Root); errors.Is(err, fs.ErrNotExist) || !f.order.tryEnter(t, full) {
+		if _, err := os.Stat(file.Root); file.Temp != (blocks.TempID{}) && errors.Is(err, fs.ErrNotExist) || !f.order.tryEnter(t, full) {
 			continue
 		}
 		a := f.assemblies.enter(full)

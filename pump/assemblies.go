@@ -87,7 +87,7 @@ func (s *assemblies) leave(a *assembly) {
 
 // isEmpty reports whether no block is here: nothing stays of it then.
 func (a *assembly) isEmpty() bool {
-	if a.over || a.journal == nil || a.from.Tree == nil {
+	if a.over || a.journal == nil || a.from.Tree == nil && a.journal.File().Temp != (blocks.TempID{}) {
 		return false
 	}
 	here, _ := a.journal.Counts()
@@ -154,7 +154,7 @@ func (a *assembly) free(n int64) []*job {
 func (a *assembly) begins() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.ending || !a.journal.Complete() {
+	if a.ending || a.journal == nil || !a.journal.Complete() {
 		return false
 	}
 	a.ending = true
@@ -175,6 +175,14 @@ func (a *assembly) take() *fetch.Sparse {
 	p := a.temp
 	a.temp = nil
 	return p
+}
+
+// sync makes the blocks written durable; where there is no temporary file, they are.
+func (a *assembly) sync() error {
+	if a.temp == nil {
+		return nil
+	}
+	return a.temp.Sync()
 }
 
 func (a *assembly) setInstalled() {
@@ -219,12 +227,23 @@ func (a *assembly) create(s *blocks.Store, j fetch.Job, file blocks.File, durabl
 // reopen opens the temporary file, or finds that it was installed. The error wraps fetch.ErrLost where it is neither.
 func (a *assembly) reopen(j fetch.Job) (err error) {
 	id := fileID(a.journal.File().Temp)
+	if id == (fetch.FileID{}) {
+		return fetch.ErrLost // it was for another host, and had none
+	}
 	if a.temp, err = fetch.OpenSparse(j, id); !errors.Is(err, fetch.ErrLost) || !a.journal.Complete() {
 		return err
 	}
 	if here, lookErr := j.Tree.ID(j.Path); lookErr == nil && here == id {
 		a.installed = true
 		return nil
+	}
+	return err
+}
+
+// freeze lets nobody who has the journal write into it any more: what it says then is all it ever said.
+func (a *assembly) freeze(s *blocks.Store) (err error) {
+	if err = a.journal.Close(); err == nil {
+		a.journal, err = s.Open(a.full)
 	}
 	return err
 }
@@ -236,7 +255,7 @@ func (a *assembly) discard(s *blocks.Store) error {
 	if a.journal != nil {
 		id = fileID(a.journal.File().Temp)
 	}
-	if a.temp == nil && id != (fetch.FileID{}) && !a.installed {
+	if a.temp == nil && id != (fetch.FileID{}) && a.from.Tree != nil && !a.installed {
 		a.temp, _ = fetch.OpenSparse(a.from, id) // what is gone needs no removal
 	}
 	if err := s.Forget(a.full); err != nil {

@@ -15,7 +15,8 @@ import (
 )
 
 // fetchBlock sees to it that one block is here: verified in the temporary file of its file, durable and
-// written down. Only then is it done; the file is when all are.
+// written down. Only then is it done; the file is when all are. What goes to another host has no tree, and is
+// here: it is verified and written down.
 func (f *Flow) fetchBlock(ctx context.Context, j *job, tree *fetch.Tree) {
 	j.partial = true
 	if err := f.refusesBlock(j); err != nil {
@@ -27,7 +28,8 @@ func (f *Flow) fetchBlock(ctx context.Context, j *job, tree *fetch.Tree) {
 		return
 	}
 	a := f.assemblies.enter(j.at.Full())
-	if !f.join(ctx, j, a, tree) {
+	log := f.join(ctx, j, a, tree)
+	if log == nil {
 		f.assemblies.leave(a)
 		return
 	}
@@ -36,18 +38,22 @@ func (f *Flow) fetchBlock(ctx context.Context, j *job, tree *fetch.Tree) {
 		f.assemblies.leave(a)
 		return
 	}
-	if a.log().Has(n) && f.blockHere(ctx, j, a, tree) {
+	if log.Has(n) && f.blockHere(ctx, j, a, log, tree) {
 		f.letGo(ctx, a, n)
 		return
 	}
-	r, err := f.bring(ctx, j, a, tree)
+	r, err := f.bring(ctx, j, a, log, tree)
 	if err != nil {
 		f.letGo(ctx, a, n)
 		f.blockFailed(ctx, j, err)
 		return
 	}
+	if tree == nil { // the last one sends the file, which is for a worker
+		f.keepBlock(ctx, j, a, log, tree, r)
+		return
+	}
 	// Others fetch on while this is made durable.
-	f.crew.start(func() { f.keepBlock(ctx, j, a, tree, r) })
+	f.crew.start(func() { f.keepBlock(ctx, j, a, log, tree, r) })
 }
 
 // letGo gives a block and its file back.
@@ -61,23 +67,23 @@ func (f *Flow) letGo(ctx context.Context, a *assembly, n int64) {
 // errOther is a block of another version than that which is on its way.
 var errOther = errors.New("other blocks of the same time are on their way")
 
-// join opens what there is of the file, or begins it. It reports whether the block is of the version
-// that is on its way; else it has dealt with the job.
-func (f *Flow) join(ctx context.Context, j *job, a *assembly, tree *fetch.Tree) bool {
+// join opens what there is of the file, or begins it. It returns the journal where the block is of the version
+// that is on its way; else it has dealt with the job. A journal that is no longer that of a takes no blocks.
+func (f *Flow) join(ctx context.Context, j *job, a *assembly, tree *fetch.Tree) *blocks.Journal {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	v, err := blocks.VersionOf(j.a, f.believed(j.a.Time))
 	if err != nil {
 		f.giveUp(j, err)
-		return false
+		return nil
 	}
 	err = f.openAssembly(j, a, tree, v)
 	switch {
 	case err == nil:
-		if !f.cfg.Values.Bool("overwrite") {
+		if !f.cfg.Values.Bool("overwrite") && tree != nil {
 			a.lookOld(f.fetchJob(j, tree))
 		}
-		return true
+		return a.journal
 	case errors.Is(err, errOlder):
 		f.Counters.Superseded.Add(1)
 		f.host.Log.Info("superseded", "path", j.at.Full(), "announced", j.a.Time)
@@ -87,7 +93,7 @@ func (f *Flow) join(ctx context.Context, j *job, a *assembly, tree *fetch.Tree) 
 	default:
 		f.failed(ctx, j, err)
 	}
-	return false
+	return nil
 }
 
 // Blocks of which nothing is to be made.
@@ -109,10 +115,10 @@ func (f *Flow) openAssembly(j *job, a *assembly, tree *fetch.Tree, v blocks.Vers
 		here := a.journal.File().Version
 		switch {
 		case here.Same(v):
-			if err = f.continueAssembly(a, from, v); !errors.Is(err, fetch.ErrLost) {
+			if err = f.continueAssembly(j, a, from, v); !errors.Is(err, fetch.ErrLost) && !errors.Is(err, errAltered) {
 				return err
 			}
-			if err := f.lost(j, a); err != nil {
+			if err := f.lost(j, a, err); err != nil {
 				return err
 			}
 		case v.Posted.Before(here.Posted):
@@ -129,14 +135,23 @@ func (f *Flow) openAssembly(j *job, a *assembly, tree *fetch.Tree, v blocks.Vers
 	if err := f.doneBefore(a, from, v); err != nil {
 		return err
 	}
-	return a.create(store, from, blocks.File{Root: j.at.Root, Path: j.at.Path, Version: v}, f.plan.sync != fetch.SyncOff)
+	file := blocks.File{Root: j.at.Root, Path: j.at.Path, Version: v}
+	if tree == nil {
+		return f.beginSent(j, a, file)
+	}
+	return a.create(store, from, file, f.plan.sync != fetch.SyncOff)
 }
 
-func (f *Flow) continueAssembly(a *assembly, from fetch.Job, v blocks.Version) error {
-	if a.temp == nil && !a.installed && !a.ending {
-		if err := a.reopen(from); err != nil {
-			return err
-		}
+func (f *Flow) continueAssembly(j *job, a *assembly, from fetch.Job, v blocks.Version) (err error) {
+	switch {
+	case a.temp != nil, a.installed, a.ending:
+	case from.Tree == nil:
+		err = f.stillHere(j, a)
+	default:
+		err = a.reopen(from)
+	}
+	if err != nil {
+		return err
 	}
 	return a.journal.Later(v)
 }
@@ -147,9 +162,11 @@ func (f *Flow) doneBefore(a *assembly, from fetch.Job, v blocks.Version) error {
 	if !known || v.Posted.After(done.Posted) {
 		return nil
 	}
-	look, err := from.Tree.Look(from.Path)
-	if err != nil || look.Size != done.Cut.FileSize() {
-		return nil // it is not here any more
+	if from.Tree != nil {
+		look, err := from.Tree.Look(from.Path)
+		if err != nil || look.Size != done.Cut.FileSize() {
+			return nil // it is not here any more
+		}
 	}
 	if v.Cut != done.Cut || v.Mtime != done.Mtime {
 		return errOlder
@@ -157,23 +174,30 @@ func (f *Flow) doneBefore(a *assembly, from fetch.Job, v blocks.Version) error {
 	return errFinished
 }
 
-// lost has all blocks of a file fetched again whose temporary file is gone.
-func (f *Flow) lost(j *job, a *assembly) error {
+// lost has all blocks of a file fetched again whose temporary file is gone, or verified again.
+func (f *Flow) lost(j *job, a *assembly, why error) error {
+	if err := a.freeze(f.assemblies.store); err != nil {
+		return err
+	}
 	n := 0
 	err := a.journal.Each(func(r blocks.Record) error {
 		if n++; r.Number == j.a.Block.Number {
 			return nil
 		}
-		return f.awaken(r, fetch.ErrLost.Error())
+		return f.awaken(r, why.Error())
 	})
-	f.host.Log.Warn("temporary file lost, its blocks are fetched again", "path", a.full, "blocks", n, "error", err)
+	if errors.Is(why, errAltered) {
+		f.host.Log.Warn("changed here, its blocks are verified again", "path", j.from.Local, "blocks", n, "error", err)
+	} else {
+		f.host.Log.Warn("temporary file lost, its blocks are fetched again", "path", a.full, "blocks", n, "error", err)
+	}
 	return err
 }
 
 // blockHere deals with a block that came before, and reports whether it did: one of other bytes that
 // was announced later takes its place.
-func (f *Flow) blockHere(ctx context.Context, j *job, a *assembly, tree *fetch.Tree) bool {
-	r, _, err := a.log().Find(j.a.Block.Number)
+func (f *Flow) blockHere(ctx context.Context, j *job, a *assembly, log *blocks.Journal, tree *fetch.Tree) bool {
+	r, _, err := log.Find(j.a.Block.Number)
 	if errors.Is(err, os.ErrClosed) { // it was done meanwhile
 		f.pool.add(ctx, j)
 		return true
@@ -184,7 +208,7 @@ func (f *Flow) blockHere(ctx context.Context, j *job, a *assembly, tree *fetch.T
 	}
 	same := !j.a.Sum.Verifiable() || j.a.Sum.Method != r.Sum.Method || j.a.Sum.Equal(r.Sum)
 	switch {
-	case same && a.log().Complete():
+	case same && log.Complete():
 		f.assemble(ctx, j, a, tree)
 	case same:
 		f.knownBlock(j)
@@ -204,7 +228,7 @@ func (f *Flow) blockHere(ctx context.Context, j *job, a *assembly, tree *fetch.T
 func (a *assembly) drop(n int64) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.ending || a.journal.Complete() {
+	if a.ending || a.journal == nil || a.journal.Complete() {
 		return errOther
 	}
 	return a.journal.Drop(n)
@@ -220,9 +244,14 @@ func (f *Flow) knownBlock(j *job) {
 
 // bring puts the bytes of a block in their place: from the older copy where they are the same, else from
 // where they are announced.
-func (f *Flow) bring(ctx context.Context, j *job, a *assembly, tree *fetch.Tree) (blocks.Record, error) {
+func (f *Flow) bring(ctx context.Context, j *job, a *assembly, log *blocks.Journal, tree *fetch.Tree) (blocks.Record, error) {
 	b := j.a.Block
 	r := blocks.Record{Number: b.Number, Sum: j.a.Sum, Came: j.came, Made: j.a}
+	if tree == nil {
+		sum, err := f.verifyHere(ctx, j, log)
+		r.Sum = j.a.Sum.Announced(sum)
+		return r, err
+	}
 	if kept, err := a.temp.Keep(ctx, a.old, j.a.Sum, b.Offset(), b.Length()); err == nil && kept {
 		r.Kept = true
 		return r, f.onPart(ctx, j, a, &r)
@@ -271,30 +300,39 @@ func (f *Flow) blockFailed(ctx context.Context, j *job, err error) {
 
 // keepBlock is what makes a block done: its bytes are made durable, then it is written down. Many that come
 // together share that.
-func (f *Flow) keepBlock(ctx context.Context, j *job, a *assembly, tree *fetch.Tree, r blocks.Record) {
-	completed, err := a.log().Add(r, a.temp.Sync)
+func (f *Flow) keepBlock(ctx context.Context, j *job, a *assembly, log *blocks.Journal, tree *fetch.Tree, r blocks.Record) {
+	completed, err := log.Add(r, a.sync)
 	if err != nil {
 		f.letGo(ctx, a, r.Number)
 		f.failed(ctx, j, err)
 		return
 	}
-	b := j.a.Block
-	if r.Kept {
-		f.Counters.BlocksKept.Add(1)
-		f.host.Log.Info("block kept", "path", a.full, "block", b.Number, "of", b.Count, "bytes", b.Length(), "sum", r.Sum)
-	} else {
-		f.Counters.Blocks.Add(1)
-		f.Counters.Bytes.Add(b.Length())
-		f.host.Log.Info("block fetched", "path", a.full, "block", b.Number, "of", b.Count, "bytes", b.Length(), "url", j.url(), "sum", r.Sum)
-	}
-	j.sum, j.block = r.Sum, b
-	f.reportInstalled(j, "fetched")
+	f.tellBlock(j, a, r)
 	if completed {
 		f.assemble(ctx, j, a, tree)
 	} else {
 		f.end(j, done)
 	}
 	f.letGo(ctx, a, r.Number)
+}
+
+// tellBlock says that a block is here. That one is delivered is not said before its file is.
+func (f *Flow) tellBlock(j *job, a *assembly, r blocks.Record) {
+	b := j.a.Block
+	j.sum, j.block = r.Sum, b
+	switch {
+	case f.plan.there != nil:
+		f.host.Log.Info("block verified", "path", j.from.Local, "block", b.Number, "of", b.Count, "bytes", b.Length(), "sum", r.Sum)
+		return
+	case r.Kept:
+		f.Counters.BlocksKept.Add(1)
+		f.host.Log.Info("block kept", "path", a.full, "block", b.Number, "of", b.Count, "bytes", b.Length(), "sum", r.Sum)
+	default:
+		f.Counters.Blocks.Add(1)
+		f.Counters.Bytes.Add(b.Length())
+		f.host.Log.Info("block fetched", "path", a.full, "block", b.Number, "of", b.Count, "bytes", b.Length(), "url", j.url(), "sum", r.Sum)
+	}
+	f.reportInstalled(j, "fetched")
 }
 
 // onPart shows a block to the hooks, as bytes of the temporary file. Where they answer false nobody is told

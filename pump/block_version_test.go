@@ -14,6 +14,7 @@ import (
 	"srpump/partition"
 	"srpump/post"
 	"srpump/pump/config"
+	"srpump/pump/fetch"
 )
 
 // settled waits until nothing is on its way.
@@ -324,18 +325,22 @@ func (f *Flow) completeUnseen(t *testing.T, a *post.Announcement) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tree, err := f.tree(j.at.Root)
+	var tree *fetch.Tree
+	if f.plan.there == nil {
+		tree, err = f.tree(j.at.Root)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := f.assemblies.enter(j.at.Full())
 	defer f.assemblies.leave(s)
-	if !f.join(context.Background(), j, s, tree) {
+	log := f.join(context.Background(), j, s, tree)
+	if log == nil {
 		t.Fatal("not joined")
 	}
-	r, err := f.bring(context.Background(), j, s, tree)
+	r, err := f.bring(context.Background(), j, s, log, tree)
 	if err == nil {
-		_, err = s.log().Add(r, s.temp.Sync)
+		_, err = log.Add(r, s.sync)
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 
-	"srpump/partition"
 	"srpump/post"
 	"srpump/pump/config"
 	"srpump/pump/hook"
@@ -120,10 +119,8 @@ func (f *Flow) asAnnounced(ctx context.Context, j *job) (size int64, err error) 
 
 // delivered goes on with a file that is at the destination: it is announced.
 func (f *Flow) delivered(ctx context.Context, j *job, size int64) {
-	if j.block = partition.WholeFile(size); j.a.Block.Method == partition.Parted {
-		j.block = j.a.Block
-	}
-	f.order.note(j.at.Full(), f.believed(j.a.Time))
+	j.block = f.announcedBlock(j.a, size)
+	f.received(j)
 	f.Counters.Fetched.Add(1)
 	f.Counters.Bytes.Add(size)
 	to := config.Redact(f.plan.deliveredURL(j.at))

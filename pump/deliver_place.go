@@ -2,11 +2,9 @@ package pump
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
-	"srpump/partition"
 	"srpump/post"
 	"srpump/pump/config"
 	"srpump/pump/send"
@@ -42,7 +40,7 @@ func (f *Flow) openSender() {
 
 // deliver does at the destination what j announces: steps 1 and 2 of the order of durability.
 func (f *Flow) deliver(ctx context.Context, j *job) {
-	url, b := f.plan.deliveredURL(j.at), j.a.Block
+	url := f.plan.deliveredURL(j.at)
 	switch {
 	case j.a.Sum.IsRemoval():
 		f.removeThere(ctx, j, url)
@@ -50,8 +48,8 @@ func (f *Flow) deliver(ctx context.Context, j *job) {
 		f.linkThere(ctx, j, url)
 	case j.a.Sum.Method == post.SumMkdir:
 		f.changedThere(ctx, j, "made", f.trying(ctx, j, func(bool) error { return f.sender.Mkdir(ctx, url) }))
-	case j.a.HasBlock() && b.Method == partition.Inplace && b.Count > 1:
-		f.giveUp(j, fmt.Errorf("%w: block %d of %d", errBlockSent, b.Number, b.Count))
+	case f.assembles(j.a):
+		f.fetchBlock(ctx, j, nil)
 	default:
 		f.sendThere(ctx, j, url)
 	}
@@ -75,9 +73,9 @@ func (f *Flow) trying(ctx context.Context, j *job, do func(again bool) error) (e
 	return err
 }
 
-// sendThere delivers a whole file, or a part that is a file of its own.
+// sendThere delivers a whole file, or one block as a part file.
 func (f *Flow) sendThere(ctx context.Context, j *job, url string) {
-	if there, err := f.movedThere(ctx, j, url); err != nil {
+	if there, err := f.movedThere(ctx, j, url, j.a.Size()); err != nil {
 		f.failed(ctx, j, err)
 		return
 	} else if there {
@@ -96,16 +94,21 @@ func (f *Flow) sendThere(ctx context.Context, j *job, url string) {
 		f.failed(ctx, j, err)
 		return
 	}
-	if sent.Unset != nil {
-		f.host.Log.Warn("attributes not set", "url", config.Redact(url), "error", sent.Unset)
-	}
+	f.tellUnset(url, sent)
 	j.sum, j.spent, j.proof = j.a.Sum.Announced(sent.Sum), true, sent.Validator
 	f.delivered(ctx, j, sent.Size)
 }
 
+// tellUnset says what a server does not set.
+func (f *Flow) tellUnset(url string, sent send.Sent) {
+	if sent.Unset != nil {
+		f.host.Log.Warn("attributes not set", "url", config.Redact(url), "error", sent.Unset)
+	}
+}
+
 // sendJob is the file of j for a Sender.
 func (f *Flow) sendJob(j *job, url string) send.File {
-	file := send.File{Source: f.sources, Request: transfer.Whole(transfer.FileURL(j.from.Local)), URL: url, Size: j.a.Size(), Sum: j.a.Sum,
+	file := send.File{Source: f.sources, Request: request(j), URL: url, Size: j.a.Size(), Sum: j.a.Sum,
 		Mode: f.mode(j.a), Moved: &f.Counters.Moved}
 	if f.pace != nil {
 		file.Paced = f.pace.Reader
@@ -118,11 +121,11 @@ func (f *Flow) sendJob(j *job, url string) send.File {
 
 // movedThere reports whether a file that was moved is at its new name already, because the removal of the
 // old one took it there. Where size and time do not prove it, the file is sent.
-func (f *Flow) movedThere(ctx context.Context, j *job, url string) (bool, error) {
+func (f *Flow) movedThere(ctx context.Context, j *job, url string, size int64) (bool, error) {
 	if j.a.Header(post.HeaderOldname) == "" || !f.cfg.Values.Bool("preserve_time") || !j.a.HasBlock() {
 		return false, nil
 	}
-	return f.sender.Has(ctx, url, j.a.Size(), j.a.Mtime().Time())
+	return f.sender.Has(ctx, url, size, j.a.Mtime().Time())
 }
 
 // removeThere takes a name away at the destination, and gives what bore it the new one where it has one
@@ -161,7 +164,7 @@ func (f *Flow) changedThere(ctx context.Context, j *job, what string, err error)
 		f.failed(ctx, j, err)
 		return
 	}
-	f.order.note(j.at.Full(), f.believed(j.a.Time))
+	f.received(j)
 	switch what {
 	case "removed":
 		f.Counters.Removed.Add(1)

@@ -19,15 +19,17 @@ func inBlocks(a *post.Announcement) bool {
 
 // assembles reports whether the block an announcement is of is put into its file (sr_options(5), inplace).
 func (f *Flow) assembles(a *post.Announcement) bool {
-	return inBlocks(a) && f.inplace() && f.plan.files && !f.discards()
+	return inBlocks(a) && f.inplace(a) && f.plan.files && !f.discards()
 }
 
-// inplace is the option; what is delivered to other hosts stays as it is.
-func (f *Flow) inplace() bool { return f.cfg.Values.Bool("inplace") && f.plan.there == nil }
+// inplace is the option; part files are delivered to other hosts as the files they are.
+func (f *Flow) inplace(a *post.Announcement) bool {
+	return f.cfg.Values.Bool("inplace") && (f.plan.there == nil || a.Block.Method == partition.Inplace)
+}
 
 // parted reports whether what is announced becomes, or stays, a part file.
 func (f *Flow) parted(a *post.Announcement) bool {
-	return a.HasBlock() && !f.inplace() && (inBlocks(a) || a.Block.Method == partition.Parted)
+	return a.HasBlock() && !f.inplace(a) && (inBlocks(a) || a.Block.Method == partition.Parted)
 }
 
 // sharing is what blocks of one version of a file have in common: they are worked on together.
@@ -122,7 +124,6 @@ func request(j *job) transfer.Request {
 // Blocks that cannot be received.
 var (
 	errBlockHook  = errors.New("a block is no file that a hook could be given")
-	errBlockSent  = errors.New("a block is no file that could be delivered to another host")
 	errBlockStage = errors.New("a filter is given files, not blocks")
 )
 
@@ -132,11 +133,11 @@ func (f *Flow) refusesBlock(j *job) error {
 	switch {
 	case !inBlocks(j.a):
 		return nil
-	case f.plan.there != nil && j.a.Block.Method == partition.Inplace:
-		return errBlockSent
 	case f.cfg.Values.String("stage") != "":
 		return errBlockStage
-	case !native, !f.hooks.At(hook.OnData).Empty():
+	case !native, f.plan.there == nil && !f.hooks.At(hook.OnData).Empty():
+		return errBlockHook
+	case f.plan.there != nil && f.carrier(j.a) != nil:
 		return errBlockHook
 	}
 	return nil

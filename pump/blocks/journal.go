@@ -16,7 +16,16 @@ type File struct {
 	Root    string  `json:"root"` // of the tree the file goes to, absolute
 	Path    string  `json:"path"` // below it
 	Version Version `json:"version"`
-	Temp    TempID  `json:"temp"`
+	Temp    TempID  `json:"temp"` // the zero TempID where it goes to another host
+	// Source is the file of this host it is made of, where it goes to another one.
+	Source SourceID `json:"source,omitzero"`
+}
+
+// A SourceID tells one state of a file of this host from others.
+type SourceID struct {
+	Inode uint64 `json:"inode"`
+	Size  int64  `json:"size"`
+	Mtime int64  `json:"mtime"` // in ns since 1970
 }
 
 // A TempID tells the temporary file from another of its name.

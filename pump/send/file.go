@@ -26,6 +26,9 @@ type File struct {
 	Mode    fs.FileMode // permission bits; 0 leaves it to the server
 	ModTime time.Time   // zero leaves it to the server
 
+	// Is, where set, tells whether a source of this host is the file that is meant, when it is opened.
+	Is func(os.FileInfo) bool
+
 	// Again says that an earlier try may have left something under the temporary name, perhaps in
 	// the hands of a server that has not noticed yet that we are gone: it is removed first, so that what
 	// such a server still writes goes nowhere.
@@ -88,6 +91,8 @@ func (f *File) open(ctx context.Context) (*source, error) {
 	if err == nil && body.File != nil {
 		if s.before, err = body.File.Stat(); err != nil {
 			err = transfer.Fail("get", f.Request.URL, transfer.Temporary, err)
+		} else if f.Is != nil && !f.Is(s.before) {
+			err = f.changed(errNotAnnounced)
 		}
 	}
 	if err != nil {
