@@ -41,9 +41,11 @@ var mayImport = map[string][]string{
 	"pump/adopt":             {"partition", "post", "winnow", "pump/config", "pump/daemon", "pump/retry"},
 	"pump": {"partition", "post", "post/watch", "winnow", "pump/config", "pump/broker", "pump/broker/amqp", "pump/broker/sqlite",
 		"pump/broker/pipe", "pump/transfer", "pump/transfer/ftp", "pump/transfer/sftp", "pump/fetch", "pump/send", "pump/retry", "pump/keep", "pump/blocks", "pump/poll", "pump/hook"},
-	"pipeline/warc":         {},
-	"pipeline/warc/command": {"pipeline/warc"},
-	"cmd/internal/cli": {"pump", "pump/adopt", "pump/audit", "pump/manage", "pump/config", "pump/broker", "pump/daemon", "pump/serve", "winnow", "pump/retry", "examples"},
+	"pipeline/warc":          {},
+	"pipeline/warc/command":  {"pipeline/warc"},
+	"pipeline/spool":         {"partition", "post", "pump/broker", "pump/config", "pump/daemon"},
+	"cmd/internal/pipelines": {"pump", "pump/broker", "pump/config", "pump/daemon", "pipeline/spool"},
+	"cmd/internal/cli":       {"pump", "pump/adopt", "pump/audit", "pump/manage", "pump/config", "pump/broker", "pump/daemon", "pump/serve", "winnow", "pump/retry", "examples"},
 }
 
 // Rooms that are for tests; anybody's tests may use them, nobody's program.

@@ -36,7 +36,7 @@ func TestOptionsAct(t *testing.T) {
 // program is all Go source of the commands, without tests and without the table of options.
 func program(t *testing.T) string {
 	var all strings.Builder
-	for _, room := range []string{"cmd", "partition", "post", "pump", "winnow"} {
+	for _, room := range []string{"cmd", "partition", "pipeline", "post", "pump", "winnow"} {
 		err := filepath.WalkDir(room, func(path string, d fs.DirEntry, err error) error {
 			name := filepath.Base(path)
 			if err != nil || !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") || strings.HasPrefix(name, "rows_") {

@@ -62,7 +62,7 @@ func TestReferences(t *testing.T) {
 
 // commands are those this release ships, in the order of the table.
 func commands() []config.Preset {
-	return []config.Preset{config.Post, config.Watch, config.Poll, config.Winnow, config.Shovel, config.Sarra, config.Subscribe, config.Sender, config.Report, config.Serve, config.Audit}
+	return []config.Preset{config.Post, config.Watch, config.Poll, config.Winnow, config.Shovel, config.Sarra, config.Subscribe, config.Sender, config.Report, config.Serve, config.Audit, config.Spool}
 }
 
 // Each row of the option table has its entry, with its argument, aliases, default
@@ -146,7 +146,7 @@ func who(set config.Preset) string {
 		of   config.Preset
 	}{
 		{"all", config.Post | config.Watch | config.Poll | config.Subscribe | config.Sarra | config.Sender |
-			config.Winnow | config.Shovel | config.Report | config.Serve | config.Audit},
+			config.Winnow | config.Shovel | config.Report | config.Serve | config.Audit | config.Spool},
 		{"posters", config.Post | config.Watch | config.Poll},
 		{"consumers", config.Subscribe | config.Sarra | config.Sender | config.Winnow | config.Shovel | config.Report},
 		{"fetchers", config.Subscribe | config.Sarra | config.Sender},

@@ -10,7 +10,7 @@ import (
 )
 
 // rooms are the packages whose log operators read.
-var rooms = []string{"../pump", "../post/watch", "../winnow", "../cmd/internal/cli"}
+var rooms = []string{"../pipeline", "../pump", "../post/watch", "../winnow", "../cmd/internal/cli"}
 
 // source is the text of all Go files of the rooms that are part of the program.
 func source(t *testing.T) map[string]string {

@@ -17,7 +17,7 @@ const posts = config.Post | config.Watch | config.Poll
 func Check(c *config.Config, h *Host) []config.Problem {
 	k := &check{c: c, h: h.quiet()}
 	k.order()
-	if c.Preset == config.Audit || c.Preset == config.Serve {
+	if c.Preset&(config.Audit|config.Serve|config.Spool) != 0 {
 		return k.problems
 	}
 	k.problems = append(k.problems, refusals(c, k.start())...)

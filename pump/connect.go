@@ -2,6 +2,7 @@ package pump
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -91,6 +92,21 @@ func (h *Host) complete(c *config.Config, option string, poster bool) (endpoint,
 	}
 	return endpoint{url: cred.URL(), user: cred.User}, nil
 }
+
+// Open connects to the broker of an option of a configuration: broker or post_broker.
+func Open(ctx context.Context, c *config.Config, h *Host, option string) (broker.Conn, error) {
+	e, err := h.endpoint(c, option, option == "post_broker")
+	if err != nil {
+		return nil, err
+	}
+	if e.isPipe() {
+		return nil, about(option, errNoPipe)
+	}
+	return h.open(ctx, e, c)
+}
+
+// errNoPipe is a pipe where messages of any kind are to pass.
+var errNoPipe = errors.New("it carries announcements only, not messages of any kind")
 
 // open connects. The connection keeps itself alive; for sr_post, which somebody waits for,
 // the first failure is final.

@@ -103,7 +103,7 @@ type plan struct {
 	baseMode  post.BaseMode
 	inflight  fetch.Inflight
 	sync      fetch.Sync
-	least     freeLeast
+	least     config.FreeSpace
 	headers   map[string]string
 	drop      map[string]bool // headers taken off
 	simulate  bool            // say what would be delivered, and do nothing

@@ -57,7 +57,7 @@ func (f *Flow) enter(ctx context.Context, j *job, tree *fetch.Tree) bool {
 // paused says that it is, and goes on once there is room.
 func (f *Flow) paused(dir string) {
 	s, _ := lookAtSpace(dir)
-	f.host.Log.Warn("paused, too little free space", "directory", dir, "free", s.free, "min_free", f.room.least.of(s.total))
+	f.host.Log.Warn("paused, too little free space", "directory", dir, "free", s.free, "min_free", f.room.least.Of(s.total))
 	f.host.paused(fmt.Errorf("%w in %s", errLittle, dir))
 	if f.life.Err() != nil {
 		return

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -18,7 +16,7 @@ import (
 // A room is the space the destinations have. While it is too little, fetches wait in it and nothing more is taken in
 // (sr_options(5), min_free).
 type room struct {
-	least freeLeast
+	least config.FreeSpace
 	look  func(dir string) (space, error)
 
 	mu      sync.Mutex
@@ -42,29 +40,7 @@ type want struct {
 	bytes int64
 }
 
-// freeLeast is the option min_free: a share of the filesystem or a number of bytes.
-type freeLeast struct {
-	percent float64
-	bytes   int64
-}
-
-func parseFreeLeast(s string) (l freeLeast, err error) {
-	if number, ok := strings.CutSuffix(s, "%"); ok {
-		l.percent, err = strconv.ParseFloat(number, 64)
-		if err != nil || !(l.percent >= 0 && l.percent < 100) {
-			return l, fmt.Errorf("bad min_free %q: it must be a size such as 10G, or a share such as 5%%", s)
-		}
-		return l, nil
-	}
-	l.bytes, err = config.ParseSize(s)
-	return l, err
-}
-
-func (l freeLeast) of(total int64) int64 {
-	return max(l.bytes, int64(l.percent/100*float64(total)))
-}
-
-func newRoom(l freeLeast) *room {
+func newRoom(l config.FreeSpace) *room {
 	return &room{least: l, look: lookAtSpace, seen: make(map[string]space), running: make(map[*ongoing]string)}
 }
 
@@ -99,7 +75,7 @@ func (r *room) missing(w want) (int64, error) {
 	if err != nil {
 		return 0, nil // the fetch will say what is wrong
 	}
-	least := r.least.of(s.total)
+	least := r.least.Of(s.total)
 	if w.bytes > s.total-least {
 		return 0, fmt.Errorf("%w: %d bytes, and %q has %d", errNeverFits, w.bytes, w.dir, s.total-least)
 	}
@@ -145,7 +121,7 @@ func (r *room) pass(ctx context.Context) error {
 func (r *room) enter(ctx context.Context, j *job, dir string, t *ongoing) (in, first bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.least != (freeLeast{}) || r.open != nil {
+	if r.least != (config.FreeSpace{}) || r.open != nil {
 		w := want{dir, max(0, t.size)}
 		missing, err := r.missing(w)
 		if missing > 0 { // by a look that is old, and what has ended since
@@ -184,7 +160,7 @@ func (r *room) full(dir string, size int64) (first bool) {
 		return false
 	}
 	w := want{dir, max(size, s.free+1)}
-	if w.bytes > s.total-r.least.of(s.total) {
+	if w.bytes > s.total-r.least.Of(s.total) {
 		w.bytes = s.free + 1
 	}
 	return r.shut(w)

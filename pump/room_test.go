@@ -5,17 +5,19 @@ import (
 	"errors"
 	"testing"
 	"time"
+
+	"srpump/pump/config"
 )
 
 // TestFreeLeast reads the option min_free.
 func TestFreeLeast(t *testing.T) {
 	for s, want := range map[string]int64{"0": 0, "10k": 10240, "5%": 50, "2.5%": 25} {
-		if l, err := parseFreeLeast(s); err != nil || l.of(1000) != want {
-			t.Errorf("%s of 1000 is %d, %v; want %d", s, l.of(1000), err, want)
+		if l, err := config.ParseFreeSpace(s); err != nil || l.Of(1000) != want {
+			t.Errorf("%s of 1000 is %d, %v; want %d", s, l.Of(1000), err, want)
 		}
 	}
 	for _, s := range []string{"", "%", "x", "-1", "100%", "-5%", "NaN%", "5%%"} {
-		if l, err := parseFreeLeast(s); err == nil {
+		if l, err := config.ParseFreeSpace(s); err == nil {
 			t.Errorf("%q is %+v", s, l)
 		}
 	}
@@ -23,7 +25,11 @@ func TestFreeLeast(t *testing.T) {
 
 // roomOf is a room whose filesystem has 1000 bytes, so many of them free, and 100 to leave.
 func roomOf(free *int64) *room {
-	r := newRoom(freeLeast{percent: 10})
+	least, err := config.ParseFreeSpace("10%")
+	if err != nil {
+		panic(err)
+	}
+	r := newRoom(least)
 	r.look = func(string) (space, error) { return space{free: *free, total: 1000, at: time.Now()}, nil }
 	return r
 }

@@ -2,6 +2,9 @@
 // argument names. See srpump(7).
 package main
 
-import "srpump/cmd/internal/cli"
+import (
+	"srpump/cmd/internal/cli"
+	"srpump/cmd/internal/pipelines"
+)
 
-func main() { cli.MainByName() }
+func main() { cli.MainByName(pipelines.All()) }

@@ -23,7 +23,7 @@ func hostRows() []Option {
 			Section: SectionHost, For: Audit | Shovel, NoEffect: true,
 			Help: "no shovels are started that carry reports to the sources they concern"},
 		{Name: "sanity_log_dead", Aliases: []string{"sld"}, Kind: KindDuration, Arg: "duration", Default: "450",
-			Section: SectionHost, For: pumps | Audit,
+			Section: SectionHost, For: pumps | Audit | Spool,
 			Help: "a process which shows no sign of life for this long is started anew"},
 		{Name: "set_passwords", Kind: KindBool, Default: "on",
 			Section: SectionHost, For: Audit,

@@ -16,7 +16,7 @@ func selectRows() []Option {
 			Section: SectionSelect, For: pumps,
 			Help: "leave what matches"},
 		{Name: "subtopic", Aliases: []string{"sub"}, Kind: KindSubtopic, Arg: "words", Multi: true,
-			Section: SectionSelect, For: pumps,
+			Section: SectionSelect, For: pumps | Spool,
 			Help: "bind the exchange above to these topics, # for all; posters: the topic itself; none binds nothing"},
 	}
 }
@@ -35,7 +35,7 @@ func placementRows() []Option {
 			Help: "permissions of new directories"},
 		{Name: "directory", Kind: KindString, Arg: "directory", Late: true,
 			Per: []Override{{Sarra, ""}}, Fixed: true,
-			Section: SectionPlacement, For: fetchers | Poll | Serve,
+			Section: SectionPlacement, For: fetchers | Poll | Serve | Spool,
 			Help: "where the rules below place files; where the command was started by default"},
 		{Name: "filename", Kind: KindString, Arg: "keyword", Late: true,
 			Section: SectionPlacement, For: fetchers | Poll,

@@ -21,6 +21,7 @@ const (
 	Report
 	Serve
 	Audit
+	Spool
 )
 
 // The groups of presets which share options.
@@ -29,12 +30,12 @@ const (
 	fetchers  = Subscribe | Sarra | Sender
 	consumers = fetchers | Winnow | Shovel | Report
 	pumps     = posters | consumers
-	all       = pumps | Serve | Audit
+	all       = pumps | Serve | Audit | Spool
 )
 
 // Presets returns every preset, in the order of the manual.
 func Presets() []Preset {
-	return []Preset{Post, Watch, Poll, Subscribe, Sarra, Winnow, Shovel, Sender, Report, Serve, Audit}
+	return []Preset{Post, Watch, Poll, Subscribe, Sarra, Winnow, Shovel, Sender, Report, Serve, Audit, Spool}
 }
 
 // String returns the name of a component such as "sarra".
@@ -62,6 +63,8 @@ func (p Preset) String() string {
 		return "serve"
 	case Audit:
 		return "audit"
+	case Spool:
+		return "spool"
 	}
 	return fmt.Sprintf("preset(%#x)", uint16(p))
 }
@@ -107,6 +110,7 @@ const (
 	SectionPoll      Section = "poll"
 	SectionHost      Section = "host"
 	SectionHook      Section = "hook"
+	SectionSpool     Section = "spool"
 	SectionIgnored   Section = "ignored"
 )
 
@@ -155,7 +159,7 @@ func Table() []Option {
 	for _, part := range []func() []Option{
 		commandRows, brokerRows, postRows, selectRows, placementRows,
 		fetchRows, winnowRows, retryRows, logRows,
-		pollRows, hostRows, hookRows, ignoredRows,
+		pollRows, hostRows, hookRows, spoolRows, ignoredRows,
 	} {
 		rows = append(rows, part()...)
 	}

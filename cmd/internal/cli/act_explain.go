@@ -16,7 +16,7 @@ func explainActions(p config.Preset) []action {
 			return s.show(args)
 		}},
 	}
-	if p&(config.Audit|config.Poll|config.Serve) != 0 {
+	if p&(config.Audit|config.Poll|config.Serve|config.Spool) != 0 {
 		return out
 	}
 	return append(out, action{"explain", "config what ...", "say what would become of a URL, a path or an announcement", func(ctx context.Context, s *session, args []string) error {

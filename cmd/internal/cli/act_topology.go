@@ -14,7 +14,7 @@ import (
 
 // topologyActions declare and delete what the broker holds for a configuration.
 func topologyActions(p config.Preset) []action {
-	if p == config.Audit || p == config.Serve {
+	if p&(config.Audit|config.Serve|config.Spool) != 0 {
 		return nil
 	}
 	return []action{

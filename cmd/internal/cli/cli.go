@@ -31,27 +31,32 @@ type Process struct {
 	Reload <-chan struct{}
 	// TTY reports whether Stderr is a terminal of that many columns.
 	TTY func() (columns int, ok bool)
+	// Pipelines are the components that are no part of a pump.
+	Pipelines Pipelines
 }
 
 // Main runs the command of a preset and ends the process.
-func Main(p config.Preset) { os.Exit(run(p, os.Args[1:])) }
+func Main(p config.Preset) { MainWith(p, nil) }
+
+// MainWith is Main for a command that is a pipeline.
+func MainWith(p config.Preset, with Pipelines) { os.Exit(with.run(p, os.Args[1:])) }
 
 // MainByName runs the command the process was called as; called as srpump, the first
 // argument names it.
-func MainByName() {
+func MainByName(with Pipelines) {
 	name, args := filepath.Base(os.Args[0]), os.Args[1:]
 	if p, ok := preset(name); ok {
-		os.Exit(run(p, args))
+		os.Exit(with.run(p, args))
 	}
-	if c, ok := others()[name]; ok {
+	if c, ok := with.others()[name]; ok {
 		os.Exit(c(args))
 	}
 	if len(args) > 0 {
-		if c, ok := others()[args[0]]; ok {
+		if c, ok := with.others()[args[0]]; ok {
 			os.Exit(c(args[1:]))
 		}
 		if p, ok := preset(args[0]); ok {
-			os.Exit(run(p, args[1:]))
+			os.Exit(with.run(p, args[1:]))
 		}
 	}
 	if env, err := config.HostEnv(); err == nil && complete(args, env, os.Stdout) {
@@ -62,7 +67,7 @@ func MainByName() {
 
 // Commands are the presets that can be run.
 func Commands() []config.Preset {
-	return []config.Preset{config.Post, config.Watch, config.Poll, config.Winnow, config.Shovel, config.Sarra, config.Subscribe, config.Sender, config.Report, config.Serve, config.Audit}
+	return []config.Preset{config.Post, config.Watch, config.Poll, config.Winnow, config.Shovel, config.Sarra, config.Subscribe, config.Sender, config.Report, config.Serve, config.Audit, config.Spool}
 }
 
 // preset finds a command by its name, with or without sr_.
@@ -101,26 +106,28 @@ func multiCall(args []string, stdout, stderr io.Writer) int {
 // of the processor time of a busy flow for some MiB. What is large is kept off the heap.
 const gcPercent = 300
 
-func run(p config.Preset, args []string) int {
-	return inProcess(p.Program(), args, p != config.Post, func(ctx context.Context, proc Process) int { return Run(ctx, p, proc) })
+func (with Pipelines) run(p config.Preset, args []string) int {
+	return with.inProcess(p.Program(), args, p != config.Post, func(ctx context.Context, proc Process) int { return Run(ctx, p, proc) })
 }
 
 // hostCommand is the command for the whole host; it has no component.
 const hostCommand = "sr"
 
-func runHost(args []string) int {
-	return inProcess(hostCommand, args, slices.Contains(args, foreground), RunHost)
+func (with Pipelines) runHost(args []string) int {
+	return with.inProcess(hostCommand, args, slices.Contains(args, foreground), RunHost)
 }
 
 // others are the commands that are no presets.
-func others() map[string]func(args []string) int {
-	return map[string]func([]string) int{hostCommand: runHost, saveCommand: runLog2Save}
+func (with Pipelines) others() map[string]func(args []string) int {
+	return map[string]func([]string) int{hostCommand: with.runHost, saveCommand: with.runLog2Save}
 }
 
-func runLog2Save(args []string) int { return inProcess(saveCommand, args, false, RunLog2Save) }
+func (with Pipelines) runLog2Save(args []string) int {
+	return with.inProcess(saveCommand, args, false, RunLog2Save)
+}
 
 // inProcess gives a command what it gets of this process.
-func inProcess(program string, args []string, reloads bool, command func(context.Context, Process) int) int {
+func (with Pipelines) inProcess(program string, args []string, reloads bool, command func(context.Context, Process) int) int {
 	debug.SetGCPercent(gcPercent)
 	log.SetOutput(io.Discard) // libraries that would write past the flow's own log
 	env, err := config.HostEnv()
@@ -130,5 +137,5 @@ func inProcess(program string, args []string, reloads bool, command func(context
 	}
 	ctx, reload, stop := signals(context.Background(), reloads)
 	defer stop()
-	return command(ctx, Process{Args: args, Env: env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Reload: reload, TTY: terminal})
+	return command(ctx, Process{Args: args, Env: env, Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Reload: reload, TTY: terminal, Pipelines: with})
 }

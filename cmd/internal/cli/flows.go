@@ -78,6 +78,9 @@ func (s *session) newWorker() (worker, error) {
 	if s.preset == config.Serve {
 		return s.newServing()
 	}
+	if s.preset == config.Spool {
+		return s.newPipeline()
+	}
 	if s.preset == config.Poll {
 		p, err := pump.NewPoster(s.cfg, s.host())
 		if err == nil {

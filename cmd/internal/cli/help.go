@@ -39,6 +39,8 @@ func describe(p config.Preset) command {
 		return command{"deliver announced files", "sr_sender [option ...] [action] [config]"}
 	case config.Report:
 		return command{"read what became of announcements", "sr_report [option ...] [action] [config]"}
+	case config.Spool:
+		return command{"messages of any exchange as files, and files as messages", "sr_spool [option ...] [in | out | save | restore | action] [config] [segment ...]"}
 	case config.Serve:
 		return command{"serve a directory over HTTP", "sr_serve [option ...] [foreground] [config] [directory]"}
 	}

@@ -12,14 +12,7 @@ import (
 	"srpump/pump/daemon"
 )
 
-// A worker is what runs for long: a flow, or a watcher of files.
-type worker interface {
-	Run(ctx context.Context) error
-	// InHand is how much it has begun and not done, and since when.
-	InHand() (n int, oldest time.Time)
-	Retries() int
-	Count() map[string]int64
-}
+type worker = daemon.Worker
 
 // An ephemeral worker keeps no state that is its alone, so that any number of them may run.
 type ephemeral interface{ Ephemeral() bool }

@@ -44,7 +44,7 @@ func (s *session) tell(problems []config.Problem) {
 
 // arguments takes the configuration from the front of the arguments; the rest are paths.
 func (s *session) arguments(rest []string, configured bool) (configArg string, err error) {
-	posts := s.preset == config.Post || s.preset == config.Watch || s.preset == config.Serve
+	posts := s.preset == config.Post || s.preset == config.Watch || s.preset == config.Serve || s.preset == config.Spool
 	for _, w := range rest {
 		switch {
 		case configArg == "" && !configured && (!posts || s.namesConfig(w)):

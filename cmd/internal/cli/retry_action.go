@@ -19,7 +19,7 @@ import (
 
 // retryActions are for what is to be tried again, and what was given up.
 func retryActions(p config.Preset) []action {
-	if p&(config.Post|config.Watch|config.Poll|config.Serve|config.Audit) != 0 {
+	if p&(config.Post|config.Watch|config.Poll|config.Serve|config.Audit|config.Spool) != 0 {
 		return nil
 	}
 	return []action{{"retry", "list|requeue|drop|export config [pattern ...]", "see and change what is tried again and what was given up",

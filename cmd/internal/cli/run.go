@@ -54,6 +54,8 @@ func Run(ctx context.Context, p config.Preset, proc Process) int {
 		return ExitOK
 	}
 	s.words = words
+	rest = s.takeDirection(rest)
+	words = s.words
 	a, rest, err := s.action(rest)
 	if err != nil {
 		s.errorf("%v", err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"srpump/cmd/internal/pipelines"
 	"srpump/pump/config"
 	"srpump/pump/daemon"
 )
@@ -20,9 +21,10 @@ import (
 func TestMain(m *testing.M) {
 	commands := make(map[string]func())
 	for _, p := range Commands() {
-		commands[p.Program()] = func() { Main(p) }
+		commands[p.Program()] = func() { MainWith(p, pipelines.All()) }
 	}
-	commands["srpump"], commands["sr"], commands[saveCommand] = MainByName, MainByName, MainByName
+	byName := func() { MainByName(pipelines.All()) }
+	commands["srpump"], commands["sr"], commands[saveCommand] = byName, byName, byName
 	testscript.Main(m, commands)
 }
 

@@ -23,7 +23,7 @@ type Tool interface {
 
 // MainTool runs a tool and ends the process.
 func MainTool(t Tool) {
-	os.Exit(inProcess(t.Name(), os.Args[1:], false, func(ctx context.Context, proc Process) int { return RunTool(ctx, t, proc) }))
+	os.Exit(Pipelines(nil).inProcess(t.Name(), os.Args[1:], false, func(ctx context.Context, proc Process) int { return RunTool(ctx, t, proc) }))
 }
 
 // RunTool runs a tool, and returns its exit status.
