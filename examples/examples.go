@@ -6,5 +6,5 @@ import "embed"
 
 // Files are <component>/<name>.conf.
 //
-//go:embed post/*.conf watch/*.conf poll/*.conf winnow/*.conf shovel/*.conf sarra/*.conf subscribe/*.conf sender/*.conf report/*.conf
+//go:embed post/*.conf watch/*.conf poll/*.conf winnow/*.conf shovel/*.conf sarra/*.conf subscribe/*.conf sender/*.conf report/*.conf spool/*.conf
 var Files embed.FS

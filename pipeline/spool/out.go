@@ -272,8 +272,8 @@ func (o *sender) finish() error {
 
 // left says what a run that looks only once could not do.
 func (o *sender) left() error {
-	if n := o.box.held() + int(o.counters.failed.Load()); n > 0 {
-		return fmt.Errorf("%w: %d are kept in %q", ErrSome, n, o.set.dir)
+	if held, failed := o.box.held(), o.counters.failed.Load(); held > 0 || failed > 0 {
+		return fmt.Errorf("%w: of %q %d are kept and %d were moved to %s", ErrSome, o.set.dir, held, failed, failedName)
 	}
 	return nil
 }

@@ -70,6 +70,7 @@ func (s *session) examine(arg string) checkedConfig {
 		out.Path = arg
 	} else {
 		problems = append(problems, pump.Check(cfg, s.host())...)
+		problems = append(problems, s.checkPipeline()...)
 	}
 	for _, p := range pump.SortProblems(cfg, problems) {
 		out.Problems = append(out.Problems, finding{cmp.Or(p.File, out.Path), p.Line, p.Severity.String(), p.Text, p.Hint})

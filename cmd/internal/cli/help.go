@@ -40,7 +40,7 @@ func describe(p config.Preset) command {
 	case config.Report:
 		return command{"read what became of announcements", "sr_report [option ...] [action] [config]"}
 	case config.Spool:
-		return command{"messages of any exchange as files, and files as messages", "sr_spool [option ...] [in | out | save | restore | action] [config] [segment ...]"}
+		return command{"messages of any exchange as files, and files as messages", "sr_spool [option ...] [in | out | save | restore] [action] [config] [segment ...]"}
 	case config.Serve:
 		return command{"serve a directory over HTTP", "sr_serve [option ...] [foreground] [config] [directory]"}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"srpump/pump"
+	"srpump/pump/broker"
 	"srpump/pump/config"
 	"srpump/pump/daemon"
 )
@@ -34,6 +35,18 @@ func (s *session) newPipeline() (worker, error) {
 		return lone{w}, nil
 	}
 	return w, nil
+}
+
+// checkPipeline is what a start of such a component would end with.
+func (s *session) checkPipeline() []config.Problem {
+	make, known := s.Pipelines[s.preset]
+	if !known {
+		return nil
+	}
+	if _, err := make(s.cfg, s.host(), nil); err != nil {
+		return []config.Problem{{Severity: config.Error, Text: err.Error(), Hint: broker.Hint(err)}}
+	}
+	return nil
 }
 
 // A lone worker has no configuration and keeps what it needs where it works, so that any number of

@@ -16,6 +16,16 @@ const (
 	fieldFixed   = 16                 // the most a value of fixed size takes
 )
 
+// errNotFinite is a number RabbitMQ, whose language has none such, ends the connection over.
+var errNotFinite = errors.New("a header is infinite or not a number")
+
+func finite(f float64) error {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return errNotFinite
+	}
+	return nil
+}
+
 var errHeaderName = errors.New("a header's name has more than 255 bytes")
 
 // check makes a publishing ready for the library, and refuses what the library
@@ -103,6 +113,10 @@ func valueSize(v any) (n int, err error) {
 		n = len(v)
 	case []byte:
 		n = len(v)
+	case float32:
+		return fieldFixed, finite(float64(v))
+	case float64:
+		return fieldFixed, finite(v)
 	case amqp.Table:
 		return tableSize(v)
 	case []any:

@@ -2,6 +2,7 @@ package amqp
 
 import (
 	"errors"
+	"math"
 	"reflect"
 	"strings"
 	"testing"
@@ -41,5 +42,15 @@ func TestCheck(t *testing.T) {
 	}
 	if err := check(&broker.Publishing{Key: long[1:], Headers: map[string]any{long[1:]: long}}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A number RabbitMQ cannot hold is refused before it ends the connection, and all else on it.
+func TestNotFinite(t *testing.T) {
+	for _, v := range []any{math.NaN(), math.Inf(1), float32(math.Inf(-1)), []any{math.NaN()}, map[string]any{"k": math.NaN()}} {
+		p := broker.Publishing{Headers: map[string]any{"h": v}}
+		if err := check(&p); !errors.Is(err, broker.ErrMessage) {
+			t.Errorf("%v: %v", v, err)
+		}
 	}
 }
