@@ -2,12 +2,11 @@ package warc
 
 import (
 	"bytes"
+	"compress/gzip"
 	"io"
 	"os"
 	"strings"
 	"testing"
-
-	"github.com/klauspost/compress/gzip"
 )
 
 // golden are the records of testdata/golden.warc.gz, which are, byte by byte, what warcio

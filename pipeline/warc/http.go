@@ -36,13 +36,13 @@ func (r *Record) IsHTTP() bool {
 // not only what they should.
 func ReadMessage(block io.Reader) (*Message, error) {
 	m := &Message{Body: bufio.NewReader(block)}
-	size := 0
+	left := maxHTTPHead
 	for {
-		line, err := m.Body.ReadString('\n')
-		size += len(line)
+		line, err := readLine(m.Body, left)
+		left -= len(line)
 		text := strings.TrimRight(line, "\r\n")
 		switch {
-		case size > maxHTTPHead, m.Start == "" && !strings.Contains(text, "HTTP/"):
+		case left < 0, m.Start == "" && !strings.Contains(text, "HTTP/"):
 			return nil, ErrNoMessage
 		case m.Start == "":
 			m.Start = text
@@ -55,6 +55,18 @@ func ReadMessage(block io.Reader) (*Message, error) {
 		}
 		if err != nil {
 			return nil, err
+		}
+	}
+}
+
+// readLine reads a line, or somewhat more of it than most bytes.
+func readLine(in *bufio.Reader, most int) (string, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part...)
+		if err != bufio.ErrBufferFull || len(line) > most {
+			return string(line), err
 		}
 	}
 }

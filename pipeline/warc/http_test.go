@@ -165,7 +165,7 @@ func TestMessages(t *testing.T) {
 			t.Errorf("%q: %v, %v", text, m, err)
 		}
 	}
-	for _, text := range []string{"", "ICY 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("x", maxHTTPHead)} {
+	for _, text := range []string{"", "HTTP/1.1 200 " + strings.Repeat("x", 5*maxHTTPHead), "ICY 200 OK\r\n\r\n", "HTTP/1.1 200 OK\r\nA: " + strings.Repeat("x", maxHTTPHead)} {
 		if _, err := ReadMessage(strings.NewReader(text)); !errors.Is(err, ErrNoMessage) {
 			t.Errorf("%.20q: %v", text, err)
 		}

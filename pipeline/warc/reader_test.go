@@ -3,7 +3,9 @@ package warc
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -86,6 +88,43 @@ func TestLimitsOfReader(t *testing.T) {
 				t.Errorf("%s: %d records, %v", what, len(all), faults)
 			}
 		}
+	}
+}
+
+// zeros is that many bytes.
+type zeros int64
+
+func (z *zeros) Read(p []byte) (int, error) {
+	n := min(int64(len(p)), int64(*z))
+	clear(p[:n])
+	*z -= zeros(n)
+	if n == 0 {
+		return 0, io.EOF
+	}
+	return int(n), nil
+}
+
+// A record larger than memory is written, read, verified and recovered in little of it.
+func TestMemory(t *testing.T) {
+	const size = 64 << 20
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	from := zeros(size)
+	r := New(V10, Resource, "u:1", at)
+	r.Block = &from
+	file, _ := written(t, WriteOptions{Level: 1, TempDir: t.TempDir()}, r, exchange(V10, "u:2", "x"))
+	reader := NewReader(pipe{bytes.NewReader(file)}, ReadOptions{Report: func(f *Fault) { t.Error(f) }})
+	for _, want := range []int64{size, int64(len(fmt.Sprintf(page, 1, "x")))} {
+		if rec, err := reader.Next(); err != nil || rec.Size != want {
+			t.Fatalf("%+v, %v", rec, err)
+		}
+	}
+	if got, err := Copy(io.Discard, bytes.NewReader(file), ReadOptions{}); err != nil || got.Kept != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; used > size/2 {
+		t.Errorf("%d bytes allocated for a block of %d", used, size)
 	}
 }
 

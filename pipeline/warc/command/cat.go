@@ -35,11 +35,11 @@ func catVerb(fs *flag.FlagSet) func(*run) error {
 }
 
 func (p *printing) file(name string, offsets []string, damaged *int) error {
-	in, err := p.open(name)
+	in, done, err := p.open(name)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer done()
 	if len(offsets) == 0 {
 		_, err = p.each(in, name, warc.ReadOptions{Report: p.complain(name, damaged)}, func(rec *warc.Record) error { return untold(p.print(rec)) })
 	}
@@ -61,10 +61,11 @@ func (p *printing) one(in io.Reader, name, text string) error {
 		return mistake{fmt.Errorf("%q is no offset", text), "warc cat [option ...] file [offset ...]"}
 	}
 	seeker, ok := in.(io.Seeker)
-	if !ok {
-		return fmt.Errorf("cannot go to an offset of %q, which cannot seek", name)
+	err = errors.ErrUnsupported
+	if ok {
+		_, err = seeker.Seek(offset, io.SeekStart)
 	}
-	if _, err := seeker.Seek(offset, io.SeekStart); err != nil {
+	if err != nil {
 		return fmt.Errorf("cannot go to offset %d of %q: %w", offset, name, cause(err))
 	}
 	rec, err := warc.NewReader(in, warc.ReadOptions{}).Next()

@@ -51,11 +51,11 @@ type tally struct {
 }
 
 func (c *checking) file(name string) error {
-	in, err := c.open(name)
+	in, done, err := c.open(name)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer done()
 	var t tally
 	var said error
 	records, err := c.each(in, name, warc.ReadOptions{MaxBlock: c.max, Report: func(f *warc.Fault) {

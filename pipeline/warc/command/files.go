@@ -13,16 +13,16 @@ import (
 // stdin is the name of standard input among files.
 const stdin = "-"
 
-// open opens a file to be read; the input when it is called -.
-func (r *run) open(name string) (io.ReadCloser, error) {
+// open opens a file to be read; the input when it is called -. Close it with the function.
+func (r *run) open(name string) (io.Reader, func() error, error) {
 	if name == stdin {
-		return io.NopCloser(r.in), nil
+		return r.in, func() error { return nil }, nil
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("cannot read %q: %w", name, cause(err))
+		return nil, nil, fmt.Errorf("cannot read %q: %w", name, cause(err))
 	}
-	return f, nil
+	return f, f.Close, nil
 }
 
 // cause is what is wrong, without the name that is told anyway.

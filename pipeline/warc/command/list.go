@@ -23,6 +23,7 @@ type line struct {
 	File   string `json:"file"`
 	Offset int64  `json:"offset"`
 	Length int64  `json:"length,omitempty"` // not known of records that share a member
+	Inside int64  `json:"inside,omitempty"` // offset within such a member, uncompressed
 	Type   string `json:"type"`
 	Date   string `json:"date"`
 	URI    string `json:"uri,omitempty"`
@@ -53,11 +54,11 @@ func (l *listing) all() error {
 }
 
 func (l *listing) file(name string, damaged *int) error {
-	in, err := l.open(name)
+	in, done, err := l.open(name)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
+	defer done()
 	_, err = l.each(in, name, warc.ReadOptions{Unverified: true, Report: l.complain(name, damaged)}, func(rec *warc.Record) error {
 		return l.print(describe(name, rec))
 	})
@@ -67,7 +68,7 @@ func (l *listing) file(name string, damaged *int) error {
 // describe reads a record to its end.
 func describe(name string, rec *warc.Record) line {
 	f := rec.Fields
-	x := line{File: name, Offset: rec.Offset, Type: rec.Type(), Date: f.Get(warc.FieldDate), URI: rec.URI(), Mime: warc.MediaType(f.Get(warc.FieldContentType)),
+	x := line{File: name, Offset: rec.Offset, Inside: rec.Inside, Type: rec.Type(), Date: f.Get(warc.FieldDate), URI: rec.URI(), Mime: warc.MediaType(f.Get(warc.FieldContentType)),
 		ID: rec.ID(), Size: rec.Size, Digest: f.Get(warc.FieldPayloadDigest)}
 	if rec.IsHTTP() {
 		if m, err := warc.ReadMessage(rec.Block); err == nil {
@@ -75,7 +76,7 @@ func describe(name string, rec *warc.Record) line {
 		}
 	}
 	_, _ = io.Copy(io.Discard, rec.Block) // what is wrong is reported
-	if end := rec.End(); end > 0 {
+	if end := rec.End(); end > 0 && rec.Inside == 0 {
 		x.Length = end - rec.Offset
 	}
 	return x
@@ -83,7 +84,9 @@ func describe(name string, rec *warc.Record) line {
 
 func (l *listing) print(x line) error {
 	if l.json {
-		return json.NewEncoder(l.to).Encode(x)
+		e := json.NewEncoder(l.to)
+		e.SetEscapeHTML(false)
+		return e.Encode(x)
 	}
 	if len(l.args) > 1 {
 		fmt.Fprintf(l.to, "%s ", printable(x.File))
