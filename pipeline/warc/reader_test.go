@@ -106,7 +106,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 
 // A record larger than memory is written, read, verified and recovered in little of it.
 func TestMemory(t *testing.T) {
-	const size = 64 << 20
+	const size = 32 << 20
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	from := zeros(size)
