@@ -159,7 +159,9 @@ func TestCheckWarns(t *testing.T) {
 		{`reject .*\.bak`, nothing, true}, {"reject .*\\.bak\naccept .*", nothing, false},
 		{"reject .*\\.bak\naccept_unmatch on", nothing, false}, {"accept_unmatch off", nothing, false},
 		{"post_broker -\npost_base_url sftp://u:s3cret@h/", "password would stand", true}, {"post_broker -\npost_base_url sftp://u@h/", "password", false},
-		{"delete on", "fetched by http", true}, {"delete on\nnotify_only on", "fetched by http", false},
+		{"delete on", "fetched by http", false}, {"delete on\naccept ^https?://h/.*", "fetched by http", true},
+		{"delete on\naccept http://h/.*\naccept sftp://h/.*", "fetched by http", false}, {"delete on\naccept http://h/.*\naccept_unmatch on", "fetched by http", false},
+		{"delete on\naccept http://h/.*\nnotify_only on", "fetched by http", false},
 		{made, above, true}, {made + "stage cat", above, false}, {made + "stage cat\nstage_keep on", above, true},
 	} {
 		cfg, problems := loaded(t, config.Subscribe, c.lines)

@@ -2,6 +2,8 @@ package pump
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"srpump/pump/config"
@@ -41,9 +43,20 @@ func (k *check) deletes() {
 	case k.c.Preset&posts != 0 || !v.Bool("delete") || v.Bool("notify_only"):
 	case k.c.Preset == config.Sender && v.String("base_dir") == "":
 		k.warnOption("delete", "option \"delete\" removes nothing: files of this host are removed only below base_dir, which is not set", "set base_dir")
-	case k.c.Preset != config.Sender:
+	case k.c.Preset != config.Sender && k.onlyWeb():
 		k.warnOption("delete", "option \"delete\" cannot remove what is fetched by http and https", "it removes files of SFTP and FTP servers, and those of this host below base_dir")
 	}
+}
+
+// onlyWeb reports whether all that is accepted is named by URLs of web servers.
+func (k *check) onlyWeb() bool {
+	if k.c.AcceptsUnmatched() {
+		return false
+	}
+	other := slices.ContainsFunc(k.c.Rules, func(r config.Rule) bool {
+		return r.Accept && !strings.HasPrefix(strings.TrimPrefix(r.Pattern, "^"), "http")
+	})
+	return !other && slices.ContainsFunc(k.c.Rules, func(r config.Rule) bool { return r.Accept })
 }
 
 // padded is what a mode of too few digits may have been meant to be.

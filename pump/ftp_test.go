@@ -105,3 +105,34 @@ func TestSenderOverFTP(t *testing.T) {
 		t.Error("the password is in the log")
 	}
 }
+
+// sr_sender(1): with ftps both commands and bytes are in TLS, to servers of authorities that credentials.conf
+// names; blocks and whole files go the same way. A server of another authority gets nothing.
+func TestSenderOverFTPS(t *testing.T) {
+	h := newHouse(t)
+	there := t.TempDir()
+	authority, other := pki.NewAuthority(t), pki.NewAuthority(t)
+	server := authority.Server(t, "127.0.0.1", time.Now().Add(time.Hour))
+	addr := vsftpd.Start(t, there, vsftpd.Options{Password: "s3cret", Cert: server.Cert, Key: server.Key, OnlyTLS: true})
+	trusting := func(a *pki.Authority) { h.credentials("ftps://ftp:s3cret@" + addr + "/ prot_p,ca_file=" + a.File) }
+	content := noise(2500, 7)
+	h.write("pub/whole", "hello world\n")
+	h.write("pub/cut", string(content))
+	args := []string{"-base_dir", h.dir + "/pub", "-destination", "ftps://ftp@" + addr, "-directory", "in", "-mirror", "-attempts", "1", "-tls_rigour", "strict"}
+	trusting(other)
+	f, stop := h.run(config.Sender, args...)
+	h.post("xpublic", append(cutUp("http://nobody.example/", "cut", content, 1000, 1700000000), h.of("whole", "hello world\n", 0))...)
+	h.until("the stranger is refused", func() bool { return f.Counters.Retried.Load() >= 2 })
+	stop()
+	trusting(authority)
+	f, stop = h.run(config.Sender, args...)
+	h.until("both are delivered", func() bool { return f.Counters.Fetched.Load() == 2 })
+	stop()
+	p := partner{dir: filepath.Join(there, "in")}
+	if p.there(t) != "cut="+string(content)+" whole=hello world\n" {
+		t.Errorf("there is %.80q", p.there(t))
+	}
+	if strings.Contains(h.log.String(), "s3cret") {
+		t.Error("the password is in the log")
+	}
+}

@@ -13,8 +13,16 @@ type hints struct {
 	equalSums sync.Once
 	oneName   sync.Once
 
+	kept sync.Map // hosts of which no source is removed
+
 	mu    sync.Mutex
 	taken map[uint64]uint64 // destination → the path announced for it, as xxhash64 of each
+}
+
+// keeps notes that no source of a host is removed, and reports whether that is known.
+func (h *hints) keeps(host string) (known bool) {
+	_, known = h.kept.LoadOrStore(host, true)
+	return known
 }
 
 // placesKept bounds how many destinations are remembered.

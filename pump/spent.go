@@ -27,6 +27,7 @@ func (f *Flow) finished(j *job) {
 			f.host.Log.Info("source removed", "path", j.at.Full(), "url", j.url())
 		case f.grace.Err() != nil:
 			return // stopped: it comes again at the next start
+		case errors.Is(err, errKept) && f.hints.keeps(j.source): // it was said
 		default:
 			f.host.Log.Warn("source not removed", "path", j.at.Full(), "url", j.url(), "error", err)
 		}

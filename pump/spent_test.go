@@ -74,14 +74,17 @@ func mtime(t *testing.T, path string) time.Time {
 	return info.ModTime()
 }
 
-// A file of a web server stays, and the copy is done all the same.
+// A file of a web server stays, which is said once, and the copy is done all the same.
 func TestDeleteOverTheWeb(t *testing.T) {
 	h := newHouse(t)
-	web := h.web(map[string]string{"/foo": "foo"})
+	web := h.web(map[string]string{"/foo": "foo", "/bar": "bar"})
 	f, stop := h.run(config.Subscribe, "-directory", h.dir+"/there", "-delete")
-	h.post("xpublic", announced(web.URL+"/", "foo", "foo", 1700000000))
-	h.until("it is said", func() bool { return strings.Contains(h.log.String(), `msg="source not removed"`) })
+	h.post("xpublic", announced(web.URL+"/", "foo", "foo", 1700000000), announced(web.URL+"/", "bar", "bar", 1700000000))
+	h.settled(f, 2)
 	stop()
+	if n := strings.Count(h.log.String(), `msg="source not removed"`); n != 1 {
+		t.Errorf("said %d times", n)
+	}
 	if f.Counters.Retried.Load() != 0 || h.content("there/foo") != "foo" {
 		t.Error("it is not done")
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"srpump/test/openssh"
@@ -70,8 +71,8 @@ func places() map[string]func(h *host, dir string) place {
 	}
 }
 
-// kill -9 of sr_sender while it delivers to a server: every file is there, equal, and announced at least once; no
-// other name is there, and no file was ever seen in part.
+// kill -9 of sr_sender while it delivers to a server: every file is there, equal, and announced at least once, with
+// all of its blocks where it came in blocks; no other name is there, and no file was ever seen in part.
 func TestKillSenderToServer(t *testing.T) {
 	for name, start := range places() {
 		t.Run(name, func(t *testing.T) {
@@ -80,6 +81,10 @@ func TestKillSenderToServer(t *testing.T) {
 			must(t, os.MkdirAll(p.dir, 0o755))
 			h.write("home/.config/sarra/credentials.conf", p.credential+"\n")
 			files["big"] = bytes.Repeat([]byte("0123456789abcdef"), 1<<18)
+			const cut, blocks = 12, 16
+			for i := range cut {
+				files[fmt.Sprintf("cut/f%d", i)] = bytes.Repeat(fmt.Appendf(nil, "%015d\n", i), blocks<<16/16)
+			}
 			files.write(t, h.path("pub"))
 			url := "sqlite://" + h.path("pump.db")
 			conn := connect(t, url)
@@ -92,13 +97,14 @@ func TestKillSenderToServer(t *testing.T) {
 				return r
 			}
 			begin().kill()
-			h.run(0, "", "sr_post", "-pb", url, "-post_exchange", "xin", "-pbu", "http://nobody.example/", "-pbd", h.path("pub"), "-p", h.path("pub"))
+			h.run(0, "", "sr_post", "-pb", url, "-post_exchange", "xin", "-pbu", "http://nobody.example/", "-pbd", h.path("pub"), "-blocksize", "64K", "-p", h.path("pub"))
 			last := killAlong(t, scale(6, 30), len(files), func() int { return files.arrived(t, p.dir) }, begin)
 			waitFor(t, "all announced", func() bool { return announced.different() == len(files) },
 				func() string { return fmt.Sprintf("%d of %d", announced.different(), len(files)) }, last.text)
 			if n := files.arrived(t, p.dir); n != len(files) {
 				t.Errorf("%d of %d files are there", n, len(files))
 			}
+			waitFor(t, "all blocks announced", func() bool { return announced.blocksBelow("cut/") == cut*blocks }, last.text)
 			for _, a := range announced.all() {
 				if files[a.Path] == nil || a.Base != p.url+"/" {
 					t.Fatalf("announced %s %s", a.Base, a.Path)
@@ -108,4 +114,15 @@ func TestKillSenderToServer(t *testing.T) {
 			files.onlyIn(t, p.dir)
 		})
 	}
+}
+
+// blocksBelow is how many different blocks of files below a directory were announced.
+func (k *capture) blocksBelow(dir string) int {
+	seen := make(map[string]bool)
+	for _, a := range k.all() {
+		if a.HasBlock() && a.Block.Count > 1 && strings.HasPrefix(a.Path, dir) {
+			seen[a.Path+" "+a.Block.String()] = true
+		}
+	}
+	return len(seen)
 }
