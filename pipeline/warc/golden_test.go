@@ -59,6 +59,18 @@ func TestGolden(t *testing.T) {
 	}
 }
 
+// What a payload is to be sealed with is known before it is written, for a revisit record.
+func TestPayloadDigest(t *testing.T) {
+	for http, want := range map[bool]string{true: "sha1:HIDCVLBW65YTOJDCGLH4UFGCUVYVAEJR", false: "sha1:FMDWPRURHQQPTQDMRU6MTJFL5TECR4A7"} {
+		if got, err := PayloadDigest(golden()[1].Block, http, SHA1, false); err != nil || got != want {
+			t.Errorf("%s, not %s: %v", got, want, err)
+		}
+	}
+	if _, err := PayloadDigest(golden()[1].Block, true, "crc32", false); err == nil {
+		t.Error("an unknown algorithm is taken")
+	}
+}
+
 // Digests as other writers make them are understood.
 func TestDigestForms(t *testing.T) {
 	for _, o := range []WriteOptions{{Hex: true}, {Digest: SHA256}, {Digest: SHA256, Hex: true}, {Digest: NoDigest}, {Digest: "sha512"}, {Digest: "md5", Hex: true}} {

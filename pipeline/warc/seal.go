@@ -1,6 +1,10 @@
 package warc
 
-import "hash"
+import (
+	"fmt"
+	"hash"
+	"io"
+)
 
 // sealing makes the digests of a block that its record has not got yet.
 type sealing struct {
@@ -59,4 +63,18 @@ func (d *sealing) sums(o WriteOptions) (block, payload string) {
 		payload = block
 	}
 	return block, payload
+}
+
+// PayloadDigest is what a writer would seal the payload of a block with: to know, before a
+// record is written, whether the payload was seen before. An HTTP message is read past its header.
+func PayloadDigest(block io.Reader, http bool, a Algorithm, inHex bool) (string, error) {
+	s := splitter{body: a.newHash(), inBody: !http}
+	if s.body == nil {
+		return "", fmt.Errorf("cannot make digests of the algorithm %q", string(a))
+	}
+	if _, err := io.Copy(&s, block); err != nil {
+		return "", err
+	}
+	s.end()
+	return a.seal(s.body.Sum(nil), inHex), nil
 }

@@ -33,8 +33,7 @@ func cause(err error) error {
 	return err
 }
 
-// each has every record of a file; the block of one is verified before the next. It returns
-// how many records and which damage there were.
+// each does something with every record of a file, and returns how many there were.
 func (r *run) each(in io.Reader, name string, o warc.ReadOptions, do func(*warc.Record) error) (records int, err error) {
 	reader := warc.NewReader(in, o)
 	for r.Err() == nil {
