@@ -22,9 +22,13 @@ type Tool interface {
 	Run(ctx context.Context, args []string, in io.Reader, out io.Writer, warn func(error)) error
 }
 
-// MainTool runs a tool and ends the process.
+// MainTool runs a tool and ends the process. It needs no home directory.
 func MainTool(t Tool) {
-	os.Exit(Pipelines(nil).inProcess(t.Name(), os.Args[1:], false, func(ctx context.Context, proc Process) int { return RunTool(ctx, t, proc) }))
+	debug.SetGCPercent(gcPercent)
+	ctx, _, stop := signals(context.Background(), false)
+	code := RunTool(ctx, t, Process{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr})
+	stop()
+	os.Exit(code)
 }
 
 // RunTool runs a tool, and returns its exit status.
