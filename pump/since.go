@@ -22,6 +22,12 @@ const coarse = 2 * time.Second
 
 var errSince = errors.New("it is no duration and no time")
 
+// ParseTime reads a time as the option since does; the empty word is the zero time.
+func ParseTime(word string, now time.Time) (time.Time, error) {
+	s, err := parseSince(word, now)
+	return s.at, err
+}
+
 // parseSince reads a duration before now, a date stamp as in announcements (UTC), or a date
 // with or without a time of day, in the zone of now unless it names one.
 func parseSince(word string, now time.Time) (since, error) {

@@ -15,7 +15,7 @@ package spool
 import (
 	"context"
 	"errors"
-	"fmt"
+	"io"
 	"log/slog"
 	"sync/atomic"
 	"time"
@@ -29,6 +29,10 @@ type Host struct {
 	Log *slog.Logger
 	Cwd string // absolute; relative directories are below it
 	Now func() time.Time
+	// Stdin is the segment called -.
+	Stdin io.Reader
+	// Instant reads a time as people write it, or a duration before now.
+	Instant func(word string) (time.Time, error)
 	// Open connects to the broker of an option: broker or post_broker.
 	Open func(ctx context.Context, option string) (broker.Conn, error)
 	// Ready is called when everything is open.
@@ -57,7 +61,7 @@ var ErrSome = errors.New("not every message could be handed over")
 
 // New reads the configuration of a spool. paths are the segments to restore.
 func New(c *config.Config, h Host, paths []string) (*Spooler, error) {
-	set, err := read(c, h.Cwd, paths)
+	set, err := read(c, h, paths)
 	if err != nil {
 		return nil, err
 	}
@@ -66,18 +70,23 @@ func New(c *config.Config, h Host, paths []string) (*Spooler, error) {
 
 // Run works until ctx ends or, with the option once, until nothing is left to do.
 func (s *Spooler) Run(ctx context.Context) error {
-	lock, err := lockDir(s.set.dir)
-	if err != nil {
-		return err
+	if s.set.direction != "restore" {
+		lock, err := lockDir(s.set.dir)
+		if err != nil {
+			return err
+		}
+		defer lock.Close()
 	}
-	defer lock.Close()
+	err := error(nil)
 	switch s.set.direction {
 	case "in":
 		err = s.in(ctx)
 	case "out":
 		err = s.out(ctx)
-	default:
-		return fmt.Errorf("cannot spool: no direction %q", s.set.direction)
+	case "save":
+		err = s.save(ctx)
+	case "restore":
+		err = s.restore(ctx)
 	}
 	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = nil

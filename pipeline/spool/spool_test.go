@@ -82,11 +82,18 @@ func (b *bed) spooler(options ...string) *Spooler {
 		b.Fatal(problems)
 	}
 	s, err := New(c, Host{Log: slog.New(slog.DiscardHandler), Cwd: b.dir, Now: time.Now, Ready: func() {},
-		Open: func(ctx context.Context, _ string) (broker.Conn, error) { return b.open(ctx) }}, nil)
+		Open: func(ctx context.Context, _ string) (broker.Conn, error) { return b.open(ctx) }, Instant: instant}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
 	return s
+}
+
+func instant(word string) (time.Time, error) {
+	if word == "" {
+		return time.Time{}, nil
+	}
+	return time.Parse(time.RFC3339Nano, word)
 }
 
 func (b *bed) in(options ...string) *Spooler {

@@ -35,7 +35,7 @@ func commandRows() []Option {
 			Section: SectionCommand, For: pumps,
 			Help: "show a progress line; auto does so on a terminal only"},
 		{Name: "reset", Kind: KindBool, Default: "off",
-			Section: SectionCommand, For: pumps | Audit,
+			Section: SectionCommand, For: pumps | Audit | Spool,
 			Help: "start anew: drop the queue and the winnowing cache"},
 		{Name: "state_dir", Kind: KindString, Arg: "directory",
 			Section: SectionCommand, For: pumps | Audit | Spool,

@@ -18,5 +18,14 @@ func spoolRows() []Option {
 		{Name: "once", Kind: KindBool, Default: "off",
 			Section: SectionSpool, For: Spool,
 			Help: "do what there is to do and exit"},
+		{Name: "segment_age", Kind: KindDuration, Arg: "duration", Default: "1h",
+			Section: SectionSpool, For: Spool,
+			Help: "save: a segment is sealed when it is this old"},
+		{Name: "segment_size", Kind: KindSize, Arg: "size", Default: "64M",
+			Section: SectionSpool, For: Spool,
+			Help: "save: a segment is sealed when it has this many bytes, compressed"},
+		{Name: "until", Kind: KindString, Arg: "duration|timestamp",
+			Section: SectionSpool, For: Spool,
+			Help: "restore: only messages received before then, or longer ago than this time"},
 	}
 }

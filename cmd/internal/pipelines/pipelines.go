@@ -4,6 +4,7 @@ package pipelines
 
 import (
 	"context"
+	"time"
 
 	"srpump/pipeline/spool"
 	"srpump/pump"
@@ -19,7 +20,8 @@ func All() map[config.Preset]func(*config.Config, *pump.Host, []string) (daemon.
 
 func newSpool(c *config.Config, h *pump.Host, args []string) (daemon.Worker, error) {
 	return spool.New(c, spool.Host{
-		Log: h.Log, Cwd: h.Cwd, Now: h.Now, Ready: h.Ready,
-		Open: func(ctx context.Context, option string) (broker.Conn, error) { return pump.Open(ctx, c, h, option) },
+		Log: h.Log, Cwd: h.Cwd, Now: h.Now, Ready: h.Ready, Stdin: h.Stdin,
+		Instant: func(word string) (time.Time, error) { return pump.ParseTime(word, h.Now()) },
+		Open:    func(ctx context.Context, option string) (broker.Conn, error) { return pump.Open(ctx, c, h, option) },
 	}, args)
 }
