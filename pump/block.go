@@ -23,6 +23,9 @@ func (f *Flow) fetchBlock(ctx context.Context, j *job, tree *fetch.Tree) {
 		f.giveUp(j, fmt.Errorf("%w: block %d of %d", err, j.a.Block.Number, j.a.Block.Count))
 		return
 	}
+	if tree != nil && f.tooLarge(ctx, j, tree) {
+		return
+	}
 	if !f.assembles(j.a) {
 		f.fetch(ctx, j, tree)
 		return
@@ -41,6 +44,13 @@ func (f *Flow) fetchBlock(ctx context.Context, j *job, tree *fetch.Tree) {
 	if log.Has(n) && f.blockHere(ctx, j, a, log, tree) {
 		f.letGo(ctx, a, n)
 		return
+	}
+	if tree != nil {
+		if !f.enterBlock(ctx, j, tree, a.temp.TempPath()) {
+			f.letGo(ctx, a, n)
+			return
+		}
+		defer f.room.leave(j.ongoing)
 	}
 	r, err := f.bring(ctx, j, a, log, tree)
 	if err != nil {

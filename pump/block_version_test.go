@@ -243,7 +243,7 @@ func TestBlocksThatCannotBe(t *testing.T) {
 	f, _ := h.run(config.Subscribe, "-directory", h.dir+"/out", "-retry_permanent", "1", "-attempts", "1")
 	as := cutUp(web.URL+"/", "x", noise(3000, 12), 1000, 1700000000)
 	many, beyond, parts := as[0].Clone(), as[1].Clone(), as[0].Clone()
-	many.Block.Count = 1_000_000_000
+	many.Block.Size, many.Block.Count = 1, 1_000_000_000
 	beyond.Block.Number, beyond.Block.Count, beyond.Headers["mtime"] = 7, 9, "20200101000000.0"
 	parts.Path, parts.Block.Method = "x.1000.3.0.7.d.Part", partition.Parted
 	h.post("xpublic", many, beyond, parts)

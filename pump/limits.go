@@ -26,13 +26,26 @@ func (f *Flow) oversized(j *job) bool {
 	return true
 }
 
+// tooLarge gives up a block of a file that is larger than is wanted or than there could ever be room for, before
+// anything of it is begun.
+func (f *Flow) tooLarge(ctx context.Context, j *job, tree *fetch.Tree) bool {
+	if f.oversized(j) {
+		return true
+	}
+	err := f.room.fits(tree.Dir(), j.a.Block.FileSize())
+	if err != nil {
+		f.failed(ctx, j, err)
+	}
+	return err != nil
+}
+
 // isFull reports whether an error is that of a full filesystem.
 func isFull(err error) bool { return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) }
 
 // heedFull has all fetches wait when one failed because its filesystem is full.
 func (f *Flow) heedFull(dir string, j *job, err error) {
-	if isFull(err) && f.room.full(dir, j.a.Size()) {
-		f.paused(dir)
+	if isFull(err) && j.ongoing != nil && f.room.full(dir, j.ongoing) {
+		f.paused(dir, j.ongoing)
 	}
 }
 
@@ -42,22 +55,32 @@ func (f *Flow) enter(ctx context.Context, j *job, tree *fetch.Tree) bool {
 	if f.oversized(j) {
 		return false
 	}
-	dir := tree.Dir()
-	j.ongoing = &ongoing{path: j.at.Full(), size: j.a.Size(), began: time.Now()}
-	in, first, err := f.room.enter(ctx, j, dir, j.ongoing)
+	return f.enterAs(ctx, j, tree, &ongoing{path: j.at.Full(), size: j.a.Size(), began: time.Now()})
+}
+
+// enterBlock is the same for a block of a file that is put together in temp.
+func (f *Flow) enterBlock(ctx context.Context, j *job, tree *fetch.Tree, temp string) bool {
+	whole := j.a.Block.FileSize()
+	rest := func() int64 { return absent(temp, whole) }
+	return f.enterAs(ctx, j, tree, &ongoing{path: j.at.Full(), size: j.a.Size(), began: time.Now(), whole: whole, rest: rest})
+}
+
+func (f *Flow) enterAs(ctx context.Context, j *job, tree *fetch.Tree, t *ongoing) bool {
+	j.ongoing = t
+	in, first, err := f.room.enter(ctx, j, tree.Dir(), t)
 	switch {
 	case err != nil:
 		f.failed(ctx, j, err)
 	case first:
-		f.paused(dir)
+		f.paused(tree.Dir(), t)
 	}
 	return in
 }
 
-// paused says that it is, and goes on once there is room.
-func (f *Flow) paused(dir string) {
+// paused says that it is, for the sake of t, and goes on once there is room.
+func (f *Flow) paused(dir string, t *ongoing) {
 	s, _ := lookAtSpace(dir)
-	f.host.Log.Warn("paused, too little free space", "directory", dir, "free", s.free, "min_free", f.room.least.Of(s.total))
+	f.host.Log.Warn("paused, too little free space", "directory", dir, "free", s.free, "min_free", f.room.least.Of(s.total), "path", t.path, "wanted", t.wants())
 	f.host.paused(fmt.Errorf("%w in %s", errLittle, dir))
 	if f.life.Err() != nil {
 		return

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // An ongoing is one fetch on its way.
@@ -13,6 +15,39 @@ type ongoing struct {
 	size  int64        // announced, in bytes; below zero: not known
 	here  atomic.Int64 // bytes of the file that are here
 	began time.Time
+	whole int64        // bytes of the file it is a block of; 0: it is the file
+	rest  func() int64 // bytes of that file that are not here, whoever fetches them; nil: it is the file
+}
+
+// file is the size of the file, in bytes; below zero: not known.
+func (t *ongoing) file() int64 { return orElse(t.whole, t.size) }
+
+// wants is the room there has to be before it is begun, in bytes; one where the size is not known.
+func (t *ongoing) wants() int64 {
+	switch {
+	case t.rest != nil:
+		return t.rest()
+	case t.size < 0:
+		return 1
+	}
+	return t.size
+}
+
+// owes is what it has yet to bring, in bytes.
+func (t *ongoing) owes() int64 {
+	if t.rest != nil {
+		return t.rest()
+	}
+	return max(0, t.size-t.here.Load())
+}
+
+// absent is how many of the bytes of a file that is put together at a path have no place on the disk yet.
+func absent(path string, size int64) int64 {
+	var st unix.Stat_t
+	if unix.Stat(path, &st) != nil {
+		return size
+	}
+	return max(0, size-st.Blocks*512)
 }
 
 // A Transfer is what can be said of a fetch on its way.

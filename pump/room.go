@@ -20,72 +20,75 @@ type room struct {
 	look  func(dir string) (space, error)
 
 	mu      sync.Mutex
-	seen    map[string]space    // by directory, at most a second old
-	running map[*ongoing]string // fetches, and the directory each is for
+	running map[*ongoing]unix.Fsid // fetches, and the filesystem each is for
 	waiting []task
-	wants   []want        // what has to fit before it goes on; empty: it goes on
+	first   want          // what has to fit before it goes on
 	open    chan struct{} // closed when it goes on; nil while it does
 }
 
-// A space is what a look at a filesystem found, in bytes.
+// A space is what a look at a filesystem found, in bytes. Where total is 0 it said nothing.
 type space struct {
 	free, total int64
 	dev         unix.Fsid
-	at          time.Time
 }
 
-// A want is so many bytes in a directory.
+// A want is room in a directory for a fetch.
 type want struct {
-	dir   string
-	bytes int64
+	dir string
+	t   *ongoing
 }
 
 func newRoom(l config.FreeSpace) *room {
-	return &room{least: l, look: lookAtSpace, seen: make(map[string]space), running: make(map[*ongoing]string)}
+	return &room{least: l, look: lookAtSpace, running: make(map[*ongoing]unix.Fsid)}
 }
 
+// lookAtSpace counts as df(1) does: what only root may use is not there.
 func lookAtSpace(dir string) (space, error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
 		return space{}, err
 	}
-	return space{free: int64(st.Bavail) * st.Bsize, total: int64(st.Blocks) * st.Bsize, dev: st.Fsid, at: time.Now()}, nil
+	unit := orElse(st.Frsize, st.Bsize)
+	return space{free: int64(st.Bavail) * unit, total: int64(st.Blocks-st.Bfree+st.Bavail) * unit, dev: st.Fsid}, nil
 }
 
-// roomEvery is how often a filesystem is looked at.
+// roomEvery is how often it is looked whether there is room again.
 const roomEvery = time.Second
 
-// space looks, but not oftener than that. The lock is held.
-func (r *room) space(dir string) (space, error) {
-	s, known := r.seen[dir]
-	if known && time.Since(s.at) < roomEvery {
-		return s, nil
+// missing is how much too little room there is for w, beside what the running fetches have yet to write, and the
+// filesystem it is about; more than there can ever be is an error. The lock is held.
+func (r *room) missing(w want) (bytes int64, dev unix.Fsid, err error) {
+	promised := r.promised(w.t) // before the look: what is written between the two counts twice rather than never
+	s, err := r.look(w.dir)
+	if err != nil || s.total == 0 {
+		return 0, s.dev, nil // the fetch will say what is wrong
 	}
-	s, err := r.look(dir)
-	if err == nil {
-		r.seen[dir] = s
-	}
-	return s, err
+	return w.t.wants() + promised[s.dev] + r.least.Of(s.total) - s.free, s.dev, r.fits(w.dir, w.t.file())
 }
 
-// missing is how much too little room there is for so many bytes more, beside what the running fetches
-// have yet to write; more than there can ever be is an error. The lock is held.
-func (r *room) missing(w want) (int64, error) {
-	s, err := r.space(w.dir)
-	if err != nil {
-		return 0, nil // the fetch will say what is wrong
+// fits fails for a file of so many bytes that is larger than the filesystem.
+func (r *room) fits(dir string, size int64) error {
+	s, err := r.look(dir)
+	if err != nil || s.total == 0 {
+		return nil
 	}
-	least := r.least.Of(s.total)
-	if w.bytes > s.total-least {
-		return 0, fmt.Errorf("%w: %d bytes, and %q has %d", errNeverFits, w.bytes, w.dir, s.total-least)
+	if most := s.total - r.least.Of(s.total); size > most {
+		return fmt.Errorf("%w: %d bytes, and %q has %d", errNeverFits, size, dir, most)
 	}
-	promised := int64(0)
-	for t, dir := range r.running {
-		if other, err := r.space(dir); err == nil && other.dev == s.dev {
-			promised += max(0, t.size-t.here.Load())
+	return nil
+}
+
+// promised is what the running fetches have yet to write to each filesystem, beside those of the file that t is of.
+// Blocks of one file share what it wants. The lock is held.
+func (r *room) promised(t *ongoing) map[unix.Fsid]int64 {
+	out, counted := make(map[unix.Fsid]int64), map[string]bool{t.path: true}
+	for o, dev := range r.running {
+		if !counted[o.path] {
+			counted[o.path] = true
+			out[dev] += o.owes()
 		}
 	}
-	return w.bytes + promised + least - s.free, nil
+	return out
 }
 
 var (
@@ -116,67 +119,48 @@ func (r *room) pass(ctx context.Context) error {
 	}
 }
 
-// enter begins a fetch when there is room for it; else the job is kept until there is. What could
-// never fit is an error.
+// enter begins a fetch when there is room for it; else the job is kept until there is. What could never fit is an
+// error. Without min_free a file is just tried, for it gives back what it took; not so blocks.
 func (r *room) enter(ctx context.Context, j *job, dir string, t *ongoing) (in, first bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.least != (config.FreeSpace{}) || r.open != nil {
-		w := want{dir, max(0, t.size)}
-		missing, err := r.missing(w)
-		if missing > 0 { // by a look that is old, and what has ended since
-			clear(r.seen)
-			missing, err = r.missing(w)
-		}
-		if err != nil {
-			return false, false, err
-		}
-		if missing > 0 || r.open != nil {
-			r.waiting = append(r.waiting, task{ctx: ctx, j: j})
-			return false, r.shut(w), nil
-		}
+	w := want{dir, t}
+	missing, dev, err := r.missing(w)
+	if err != nil {
+		return false, false, err
 	}
-	r.running[t] = dir
+	heeds := r.least != (config.FreeSpace{}) || t.rest != nil
+	if r.open != nil || heeds && missing > 0 {
+		r.waiting = append(r.waiting, task{ctx: ctx, j: j})
+		return false, r.shut(w), nil
+	}
+	r.running[t] = dev
 	return true, false, nil
 }
 
 // shut has everything wait for room, and reports whether it is the first to. The lock is held.
 func (r *room) shut(w want) (first bool) {
-	r.wants = append(r.wants, w)
 	if r.open != nil {
 		return false
 	}
-	r.open = make(chan struct{})
+	r.first, r.open = w, make(chan struct{})
 	return true
 }
 
-// full is told that a filesystem took no more of a file of so many bytes; what there was is given back.
-func (r *room) full(dir string, size int64) (first bool) {
+// full is told that a filesystem took no more of a fetch; what there was is given back. Where that makes room enough,
+// or nobody knows how much it takes, the others need not wait.
+func (r *room) full(dir string, t *ongoing) (first bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.seen, dir)
-	s, err := r.space(dir)
-	if err != nil {
-		return false
-	}
-	w := want{dir, max(size, s.free+1)}
-	if w.bytes > s.total-r.least.Of(s.total) {
-		w.bytes = s.free + 1
-	}
-	return r.shut(w)
+	w := want{dir, t}
+	missing, _, err := r.missing(w)
+	return err == nil && missing > 0 && r.shut(w)
 }
 
-// leave ends a fetch. What it has brought counts until the next look.
+// leave ends a fetch.
 func (r *room) leave(t *ongoing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	mine := r.seen[r.running[t]]
-	for dir, s := range r.seen {
-		if s.dev == mine.dev {
-			s.free -= t.here.Load()
-			r.seen[dir] = s
-		}
-	}
 	delete(r.running, t)
 }
 
@@ -184,13 +168,12 @@ func (r *room) leave(t *ongoing) {
 func (r *room) reopen() (waited []task, yes bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	clear(r.seen)
-	if missing, err := r.missing(r.wants[0]); err == nil && missing > 0 {
+	if missing, _, err := r.missing(r.first); err == nil && missing > 0 {
 		return nil, false
 	}
 	waited = r.waiting
 	close(r.open)
-	r.waiting, r.wants, r.open = nil, nil, nil
+	r.waiting, r.first, r.open = nil, want{}, nil
 	return waited, true
 }
 

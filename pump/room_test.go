@@ -3,8 +3,8 @@ package pump
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
-	"time"
 
 	"srpump/pump/config"
 )
@@ -30,7 +30,7 @@ func roomOf(free *int64) *room {
 		panic(err)
 	}
 	r := newRoom(least)
-	r.look = func(string) (space, error) { return space{free: *free, total: 1000, at: time.Now()}, nil }
+	r.look = func(string) (space, error) { return space{free: *free, total: 1000}, nil }
 	return r
 }
 
@@ -40,7 +40,7 @@ func TestRoom(t *testing.T) {
 	free := int64(1000)
 	r := roomOf(&free)
 	enter := func(size int64) (*ongoing, bool) {
-		o := &ongoing{size: size}
+		o := &ongoing{path: fmt.Sprint(size), size: size}
 		in, _, err := r.enter(context.Background(), &job{}, "d", o)
 		if err != nil {
 			t.Fatal(err)
@@ -68,5 +68,50 @@ func TestRoom(t *testing.T) {
 	r.leave(first)
 	if _, _, err := r.enter(t.Context(), &job{}, "d", &ongoing{size: 901}); !errors.Is(err, errNeverFits) {
 		t.Errorf("what never fits: %v", err)
+	}
+}
+
+// What was written since is gone from what is free, however short ago that was looked at.
+func TestRoomIsWhatIsFreeNow(t *testing.T) {
+	free := int64(500)
+	r := roomOf(&free)
+	enter := func(path string, size int64, whole int64, rest func() int64) bool {
+		in, _, err := r.enter(t.Context(), &job{}, "d", &ongoing{path: path, size: size, whole: whole, rest: rest})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return in
+	}
+	left := int64(300)
+	rest := func() int64 { return left }
+	if !enter("blocks", 100, 300, rest) || !enter("blocks", 100, 300, rest) {
+		t.Fatal("blocks of one file do not share its room")
+	}
+	free, left = 400, 200
+	if enter("other", 101, 0, nil) {
+		t.Error("room for another file beside the rest of the first")
+	}
+	free, left = 401, 200
+	if _, yes := r.reopen(); !yes || !enter("other", 101, 0, nil) {
+		t.Error("no room for it when there is enough")
+	}
+	if free, left = 300, 0; enter("third", 100, 0, nil) {
+		t.Error("what the others wrote is not seen")
+	}
+}
+
+// A file of which nobody knew the size has filled the disk and is gone again: nothing waits for it.
+func TestRoomAfterUnknownSize(t *testing.T) {
+	free := int64(1000)
+	r := roomOf(&free)
+	endless := &ongoing{path: "endless", size: -1}
+	if in, _, err := r.enter(t.Context(), &job{}, "d", endless); !in || err != nil {
+		t.Fatal(in, err)
+	}
+	if endless.here.Store(1000); r.full("d", endless) || r.paused() {
+		t.Error("all wait for what nobody can give")
+	}
+	if free = 100; !r.full("d", endless) {
+		t.Error("a full disk holds nobody up")
 	}
 }

@@ -54,10 +54,7 @@ func (f *Flow) work(ctx context.Context, j *job) {
 	case j.a.Sum.Method == post.SumMkdir:
 		f.install.Mkdir(tree, j.at.Path, func(err error) { f.installed(ctx, j, "made", err) })
 	case inBlocks(j.a):
-		if f.enter(ctx, j, tree) {
-			defer f.room.leave(j.ongoing)
-			f.fetchBlock(ctx, j, tree)
-		}
+		f.fetchBlock(ctx, j, tree)
 	default:
 		f.fetch(ctx, j, tree)
 	}
