@@ -20,6 +20,7 @@ type marks struct {
 	f    *os.File
 	p    partial
 
+	lost   error // of the first sync that failed, after which none means anything
 	last   int64 // bytes, at the last word
 	when   time.Time
 	saving sync.WaitGroup // of the only one that may be under way
@@ -79,9 +80,22 @@ func (m *marks) at(n int64, h hash.Hash) partial {
 
 // save makes the bytes durable before it says that they are there.
 func (m *marks) save(p *partial) {
-	if unix.Fdatasync(int(m.f.Fd())) == nil && p.write(m.path) == nil {
+	if m.lost == nil {
+		m.lost = unix.Fdatasync(int(m.f.Fd()))
+	}
+	if m.lost == nil && p.write(m.path) == nil {
 		m.p.Done = p.Done
 	}
+}
+
+// sound fails where a sync has failed: the kernel says so once and forgets the bytes, so that the next sync of the
+// file succeeds without them (fsync(2), EIO).
+func (m *marks) sound() error {
+	if m == nil {
+		return nil
+	}
+	m.saving.Wait()
+	return m.lost
 }
 
 // end leaves the last word of a fetch that was interrupted after n bytes.

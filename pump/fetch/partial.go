@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"srpump/pump/transfer"
@@ -114,15 +113,15 @@ func dropPartial(path string) {
 }
 
 // keeps reports whether an interrupted fetch of body could go on: it is big, and its source can prove
-// later that it is the same. A time alone proves little for a file changed just now, unless the checksum
-// of the whole will be looked at.
+// later that it is the same. For a file changed just now a time proves little, nor does an ETag, which SFTP and many
+// web servers make of the time in seconds, unless the checksum of the whole will be looked at.
 func (p *Partials) keeps(j *Job, body *transfer.Body) bool {
 	if p == nil || j.Request.Offset > 0 || j.Request.Length >= 0 || body.Size < p.least() || j.HardLink && body.File != nil {
 		return false
 	}
 	v := body.Validator
-	if v.ETag != "" {
-		return !strings.HasPrefix(v.ETag, "W/")
+	if !j.Sum.Verifiable() && !v.ModTime.IsZero() && time.Since(v.ModTime) <= 2*time.Second {
+		return false
 	}
-	return !v.ModTime.IsZero() && (j.Sum.Verifiable() || time.Since(v.ModTime) > 2*time.Second)
+	return v.Proves(v)
 }

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -185,11 +186,59 @@ func TestResumedMismatchStartsAgain(t *testing.T) {
 
 // Without a checksum to look at, a time proves nothing of what was changed just now.
 func TestFreshTimesProveNothing(t *testing.T) {
-	c := &cutting{date: time.Now(), data: noise(1), cuts: []int64{resumeSize / 2}}
-	r := newResuming(t, c)
-	r.job.Sum = post.Fingerprint{Method: "0", Value: "1"}
-	r.cut()
-	r.whole(0)
+	for _, etag := range []string{"", `"5f00aa-100000"`} { // that of nginx and of SFTP is made of time and size
+		c := &cutting{date: time.Now(), etag: etag, data: noise(1), cuts: []int64{resumeSize / 2}}
+		r := newResuming(t, c)
+		r.job.Sum = post.Fingerprint{Method: "0", Value: "1"}
+		r.cut()
+		r.whole(0)
+	}
+}
+
+// A sync that failed on the way is not made good by one that succeeds later: the kernel has forgotten the bytes.
+// Nothing is left to go on from, and the file is not installed.
+func TestFailedSyncIsNotForgotten(t *testing.T) {
+	r := newResuming(t, &cutting{etag: `"one"`, data: noise(1)})
+	s, err := Fetch(t.Context(), r.job)
+	must(t, err)
+	m, file := s.marks, s.marks.f
+	m.saving.Wait()
+	m.f = unsyncable(t)
+	m.save(&partial{Done: 1000})
+	m.f = file
+	done := m.p.Done
+	m.save(&partial{Done: 2000})
+	if m.p.Done != done {
+		t.Errorf("%d bytes are said to be durable", m.p.Done)
+	}
+	in := installer(t, SyncGroup)
+	if err := await(func(done func(error)) { in.Install(s, done) }); !errors.Is(err, syscall.EINVAL) {
+		t.Errorf("installed: %v", err)
+	}
+	only(t, r.tree)
+}
+
+// The same of a file put together of blocks.
+func TestFailedSyncOfBlocks(t *testing.T) {
+	tree := openTree(t, TreeOptions{})
+	p, err := OpenSparse(Job{Tree: tree, Path: "x", Tag: "test"}, FileID{})
+	must(t, err)
+	defer p.Discard()
+	file := p.s.f
+	p.s.f = unsyncable(t)
+	failed := p.Sync()
+	p.s.f = file
+	if err := p.Sync(); failed == nil || err == nil {
+		t.Errorf("%v, then %v", failed, err)
+	}
+}
+
+// unsyncable is a file of which no sync succeeds.
+func unsyncable(t *testing.T) *os.File {
+	f, w, err := os.Pipe()
+	must(t, err)
+	t.Cleanup(func() { f.Close(); w.Close() })
+	return f
 }
 
 // What is left is no use when its file was replaced, cut, or is another's, when the word is garbled, or when

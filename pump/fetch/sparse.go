@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path"
+	"sync/atomic"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -24,7 +25,10 @@ type FileID struct {
 
 // A Sparse is a temporary file that is put together of blocks, each written at its place, in any
 // order, by many goroutines at once. It is given to an Installer when all are there.
-type Sparse struct{ s *Staged }
+type Sparse struct {
+	s    *Staged
+	lost atomic.Pointer[error] // of the first sync that failed
+}
 
 // OpenSparse opens the temporary file of the destination of j: the one that was id, or with the zero
 // FileID a new, empty one. Its name is none that Fetch makes. An error that wraps ErrLost says that what was
@@ -51,7 +55,7 @@ func OpenSparse(j Job, id FileID) (*Sparse, error) {
 		s.close()
 		return nil, j.Tree.failed("write", j.Path, err)
 	}
-	return &Sparse{s}, nil
+	return &Sparse{s: s}, nil
 }
 
 // reopen opens and locks what create made.
@@ -119,9 +123,17 @@ func (p *Sparse) SyncName() error {
 	return p.s.tree.failed("write", p.s.rel, err)
 }
 
-// Sync makes the bytes written so far durable.
+// Sync makes the bytes written so far durable. Once it has failed it always does, until the file is opened again and
+// written again: the kernel has forgotten bytes without saying which (fsync(2), EIO).
 func (p *Sparse) Sync() error {
-	return p.s.tree.failed("write", p.s.rel, unix.Fdatasync(int(p.s.f.Fd())))
+	if lost := p.lost.Load(); lost != nil {
+		return *lost
+	}
+	err := p.s.tree.failed("write", p.s.rel, unix.Fdatasync(int(p.s.f.Fd())))
+	if err != nil {
+		p.lost.Store(&err)
+	}
+	return err
 }
 
 // TempPath is where the bytes are now, for hooks that look at them.

@@ -18,7 +18,7 @@ var errReplaced = errors.New("its temporary file was replaced by another")
 // renameStep gives a staged file its final name.
 type renameStep struct{ s *Staged }
 
-func (r *renameStep) prepare(*op) error { return nil }
+func (r *renameStep) prepare(*op) error { return r.s.marks.sound() }
 
 func (r *renameStep) data() *Staged {
 	if r.s.Same {
