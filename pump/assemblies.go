@@ -26,6 +26,7 @@ type assembly struct {
 	looked    bool             // for it
 	installed bool             // the file has its name
 	ending    bool             // somebody is about to give it that, or to announce it
+	spoilt    bool             // the disk failed: it is opened anew once nobody is at it
 	busy      map[int64][]*job // blocks being written, and the jobs that wait for each
 }
 
@@ -70,7 +71,7 @@ func (s *assemblies) leave(a *assembly) {
 	if a.isEmpty() {
 		_ = a.discard(s.store) // what cannot be removed waits for its blocks
 	}
-	if a.over || a.journal == nil {
+	if a.over || a.spoilt || a.journal == nil {
 		a.close()
 		if !a.over {
 			delete(s.open, a.full)
@@ -126,7 +127,7 @@ func (a *assembly) close() {
 	}
 	a.old.Close()
 	a.journal, a.temp, a.old = nil, nil, nil
-	a.looked, a.installed, a.ending = false, false, false
+	a.looked, a.installed, a.ending, a.spoilt = false, false, false, false
 }
 
 // claim has a block for j alone, or lets j wait until whoever has it is done.
@@ -196,6 +197,13 @@ func (a *assembly) failed() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.ending = false
+}
+
+// spoil is for a disk that failed: what is open may never take anything again, and what is written down is sound.
+func (a *assembly) spoil() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.spoilt = true
 }
 
 // tempID is how the journal tells temporary files apart.

@@ -313,6 +313,7 @@ func (f *Flow) blockFailed(ctx context.Context, j *job, err error) {
 func (f *Flow) keepBlock(ctx context.Context, j *job, a *assembly, log *blocks.Journal, tree *fetch.Tree, r blocks.Record) {
 	completed, err := log.Add(r, a.sync)
 	if err != nil {
+		a.spoil()
 		f.letGo(ctx, a, r.Number)
 		f.failed(ctx, j, err)
 		return

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -234,6 +235,50 @@ func TestBlockChangesMeanwhile(t *testing.T) {
 	h.until("it was replaced", func() bool { return f.Counters.Blocks.Load() == 2 })
 	h.post("xpublic", as[1])
 	h.until("the later counts", func() bool { return h.content("out/x") == string(two) })
+}
+
+// A disk that fails while a block is written down, or the whole file ended, has failed that block: the file
+// is opened anew, and goes on.
+func TestBlocksAfterFailure(t *testing.T) {
+	h := newHouse(t)
+	content := noise(3000, 15)
+	web := h.blockServer(map[string][]byte{"/x": content})
+	f, _ := h.run(config.Subscribe, "-directory", h.dir+"/out")
+	as := cutUp(web.URL+"/", "x", content, 1000, 1700000000)
+	h.post("xpublic", as[0])
+	h.settled(f, 1)
+	full := h.dir + "/out/x"
+	a := f.assemblies.enter(full)
+	if err := a.log().Close(); err != nil { // which fails every write from now on
+		t.Fatal(err)
+	}
+	f.assemblies.leave(a)
+	h.post("xpublic", as[1])
+	h.settled(f, 2)
+	if f.Counters.Retried.Load() != 1 {
+		t.Fatalf("%d tried again", f.Counters.Retried.Load())
+	}
+	h.post("xpublic", as[1])
+	h.until("it goes on", func() bool { return f.Counters.Blocks.Load() == 2 })
+	journals, err := filepath.Glob(filepath.Join(f.state, "blocks", "*.journal"))
+	if err != nil || len(journals) != 1 {
+		t.Fatalf("%v %v", journals, err)
+	}
+	inTheWay := strings.TrimSuffix(journals[0], ".journal") + ".done"
+	if err := os.Mkdir(inTheWay, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	h.post("xpublic", as[2])
+	h.until("it cannot be ended", func() bool { return strings.Contains(h.log.String(), "cannot end journal") })
+	if err := os.Remove(inTheWay); err != nil {
+		t.Fatal(err)
+	}
+	h.post("xpublic", as[2])
+	h.until("it is ended", func() bool { return len(f.assemblies.store.Unfinished()) == 0 })
+	h.until("all are done", func() bool { n, _ := f.jobs.len(); return n == 0 })
+	if h.content("out/x") != string(content) {
+		t.Error("other bytes")
+	}
 }
 
 // Announcements that describe no file that could be are given up, and nothing is made of them.

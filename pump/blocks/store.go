@@ -115,7 +115,8 @@ func (s *Store) syncDir() error {
 	return errors.Join(errs...)
 }
 
-// Done closes the journal of a file that is in place and announced, and remembers its version.
+// Done closes the journal of a file that is in place and announced, and remembers its version. After an error it
+// is as it was.
 func (s *Store) Done(full string, j *Journal) error {
 	name := nameOf(full)
 	if err := os.Rename(j.path, filepath.Join(s.dir, name+doneEnd)); err != nil {
