@@ -34,9 +34,8 @@ type partial struct {
 	Source  string // digest of the URL, which may hold a token
 	Root    string // directory of the tree
 	Temp    string // the temporary file, below it
-	Dev     uint64 // what tells the file from another that took its name
-	Ino     uint64
-	Size    int64 // bytes of the source
+	File    FileID // which it is: another may have taken its name, and its inode
+	Size    int64  // bytes of the source
 	ETag    string
 	ModTime time.Time
 	Done    int64  // bytes that are durable

@@ -149,8 +149,11 @@ func (t *Tree) restage(rel string, i Inflight, tag string, p *partial) (*Staged,
 		return nil, nil
 	}
 	var st unix.Stat_t
-	switch err := unix.Fstat(int(s.f.Fd()), &st); {
-	case err != nil, st.Mode&unix.S_IFMT != unix.S_IFREG, uint64(st.Dev) != p.Dev, st.Ino != p.Ino, st.Nlink != 1, st.Size < p.Done:
+	id, err := idOf(int(s.f.Fd()), "")
+	if err == nil {
+		err = unix.Fstat(int(s.f.Fd()), &st)
+	}
+	if err != nil || id != p.File || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Nlink != 1 || st.Size < p.Done {
 		s.close()
 		return nil, nil
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -259,6 +260,11 @@ func TestWhatIsLeft(t *testing.T) {
 			must(t, os.Rename(temp, temp+"x"))
 			must(t, os.WriteFile(temp, make([]byte, resumeSize), 0o600))
 			must(t, os.Remove(temp+"x"))
+		}, 0},
+		{"another with its inode", func(t *testing.T, r *resuming, _, word string) {
+			text, err := os.ReadFile(word)
+			must(t, err)
+			must(t, os.WriteFile(word, regexp.MustCompile(`"Born":\d+`).ReplaceAll(text, []byte(`"Born":1`)), 0o600))
 		}, 0},
 		{"a link", func(t *testing.T, r *resuming, temp, _ string) {
 			victim := filepath.Join(t.TempDir(), "victim")

@@ -76,8 +76,7 @@ func (p *partial) sweepTemp() (path string, err error) {
 		return "", err
 	}
 	defer f.Close()
-	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil || uint64(st.Dev) != p.Dev || st.Ino != p.Ino {
+	if id, err := idOf(int(f.Fd()), ""); err != nil || id != p.File {
 		return "", err
 	}
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
