@@ -3,7 +3,6 @@ package blocks
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"sync"
 
@@ -57,16 +56,17 @@ type Journal struct {
 
 	mu      sync.Mutex
 	file    File
-	have    bits
-	kept    bits  // of these, from the older copy
-	count   int64 // of the blocks here
-	fetched int64 // of these, not kept
+	lines   []int64 // by block: where in the journal its record is, plus one; 0: it is not here
+	kept    bits    // of these, from the older copy
+	count   int64   // of the blocks here
+	fetched int64   // of these, not kept
 	next    *batch
 }
 
 // A batch is records that go to the disk together.
 type batch struct {
 	records []Record
+	begins  []int64 // of the line of each in lines
 	lines   []byte
 	over    bool
 	last    int64 // block that completed the file, or -1
@@ -92,7 +92,7 @@ func create(path string, file File, noSync bool) (*Journal, error) {
 
 func (j *Journal) begin(file File) {
 	j.file = file
-	j.have, j.kept = newBits(file.Version.Cut.Count), newBits(file.Version.Cut.Count)
+	j.lines, j.kept = make([]int64, file.Version.Cut.Count), newBits(file.Version.Cut.Count)
 }
 
 // ErrEmpty is a journal whose first line is damaged, so that it says nothing.
@@ -106,7 +106,7 @@ func open(path string, noSync bool) (*Journal, error) {
 	}
 	j := &Journal{path: path, noSync: noSync, f: f}
 	end, err := read(f, j.load)
-	if err == nil && j.have == nil {
+	if err == nil && j.lines == nil {
 		err = ErrEmpty
 	}
 	if err != nil {
@@ -118,17 +118,17 @@ func open(path string, noSync bool) (*Journal, error) {
 }
 
 // load takes one entry of the file.
-func (j *Journal) load(_ int64, e entry) error {
+func (j *Journal) load(offset int64, e entry) error {
 	switch {
-	case e.File != nil && j.have == nil:
+	case e.File != nil && j.lines == nil:
 		if e.File.Version.Cut.Check() != nil || e.File.Version.Cut.Count > Most {
 			return ErrEmpty
 		}
 		j.begin(*e.File)
-	case j.have == nil:
+	case j.lines == nil:
 		return ErrEmpty
 	case e.Block != nil:
-		j.note(e.Block.Number, e.Block.Kept)
+		j.note(e.Block.Number, e.Block.Kept, offset)
 	case e.Drop != nil:
 		j.drop(*e.Drop)
 	case e.Posted != nil:
@@ -137,11 +137,11 @@ func (j *Journal) load(_ int64, e entry) error {
 	return nil
 }
 
-func (j *Journal) note(n int64, kept bool) {
-	if !j.file.Version.holds(n) || j.have.has(n) {
+func (j *Journal) note(n int64, kept bool, offset int64) {
+	if !j.file.Version.holds(n) || j.has(n) {
 		return
 	}
-	j.have.set(n, true)
+	j.lines[n] = offset + 1
 	j.kept.set(n, kept)
 	j.count++
 	if !kept {
@@ -150,10 +150,10 @@ func (j *Journal) note(n int64, kept bool) {
 }
 
 func (j *Journal) drop(n int64) {
-	if !j.file.Version.holds(n) || !j.have.has(n) {
+	if !j.has(n) {
 		return
 	}
-	j.have.set(n, false)
+	j.lines[n] = 0
 	j.count--
 	if !j.kept.has(n) {
 		j.fetched--
@@ -171,8 +171,10 @@ func (j *Journal) File() File {
 func (j *Journal) Has(n int64) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.file.Version.holds(n) && j.have.has(n)
+	return j.has(n)
 }
+
+func (j *Journal) has(n int64) bool { return j.file.Version.holds(n) && j.lines[n] > 0 }
 
 // Complete reports whether all blocks are here.
 func (j *Journal) Complete() bool {
@@ -215,12 +217,14 @@ func (j *Journal) join(r Record, line []byte) *batch {
 		j.next = &batch{last: -1}
 	}
 	j.next.records = append(j.next.records, r)
+	j.next.begins = append(j.next.begins, int64(len(j.next.lines)))
 	j.next.lines = append(j.next.lines, line...)
 	return j.next
 }
 
 func (j *Journal) flush(b *batch, durable func() error) {
 	b.over = true
+	at := j.size
 	if !j.noSync {
 		b.err = durable()
 	}
@@ -232,9 +236,9 @@ func (j *Journal) flush(b *batch, durable func() error) {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	for _, r := range b.records {
+	for i, r := range b.records {
 		before := j.count
-		j.note(r.Number, r.Kept)
+		j.note(r.Number, r.Kept, at+b.begins[i])
 		if j.count > before && j.count == j.file.Version.Cut.Count {
 			b.last = r.Number
 		}
@@ -292,38 +296,31 @@ func (j *Journal) Later(v Version) error {
 
 // Find is the record of a block, read from the disk; false where there is none.
 func (j *Journal) Find(n int64) (r Record, ok bool, err error) {
-	if !j.Has(n) {
-		return r, false, nil
+	j.mu.Lock()
+	ok = j.has(n)
+	var offset int64
+	if ok {
+		offset = j.lines[n] - 1
 	}
-	_, err = j.scan(func(_ int64, e entry) error {
-		if e.Block != nil && e.Block.Number == n {
-			r, err = e.Block.record()
-			return err
-		}
-		return nil
-	})
-	return r, err == nil, err
+	j.mu.Unlock()
+	if ok {
+		r, err = j.recordAt(offset)
+	}
+	return r, ok && err == nil, err
 }
 
 // Each gives all records, in the order of the blocks.
 func (j *Journal) Each(do func(Record) error) error {
-	at := make([]int64, j.File().Version.Cut.Count) // of the last line of each, plus one
-	_, err := j.scan(func(offset int64, e entry) error {
-		if e.Block != nil && j.Has(e.Block.Number) {
-			at[e.Block.Number] = offset + 1
-		}
-		return nil
-	})
-	for n := 0; n < len(at) && err == nil; n++ {
-		if at[n] == 0 {
-			continue
-		}
-		var r Record
-		if r, err = j.recordAt(at[n] - 1); err == nil {
+	for n := range j.File().Version.Cut.Count {
+		r, ok, err := j.Find(n)
+		if err == nil && ok {
 			err = do(r)
 		}
+		if err != nil {
+			return err
+		}
 	}
-	return err
+	return nil
 }
 
 func (j *Journal) recordAt(offset int64) (Record, error) {
@@ -337,15 +334,6 @@ func (j *Journal) recordAt(offset int64) (Record, error) {
 		return Record{}, err
 	}
 	return e.Block.record()
-}
-
-func (j *Journal) scan(do func(int64, entry) error) (int64, error) {
-	j.write.Lock()
-	defer j.write.Unlock()
-	if j.f == nil {
-		return 0, os.ErrClosed
-	}
-	return read(io.NewSectionReader(j.f, 0, j.size), do)
 }
 
 // Close closes the journal; what it says stays.

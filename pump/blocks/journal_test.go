@@ -152,6 +152,41 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
+// A record is read where it is, whatever stands before it; one that is damaged since is an error.
+func TestFind(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "blocks")
+	s := store(t, dir)
+	j := begin(t, s)
+	defer func() { j.Close() }()
+	for _, n := range []int64{4, 2, 9} {
+		if _, err := j.Add(record(n), nothing); err != nil {
+			t.Fatal(err)
+		}
+	}
+	find := func() {
+		t.Helper()
+		for _, n := range []int64{2, 9} {
+			if r, ok, err := j.Find(n); !ok || err != nil || r.Number != n || r.Came.Block.Number != n {
+				t.Errorf("block %d: %+v %v %v", n, r, ok, err)
+			}
+		}
+	}
+	find()
+	j.Close()
+	var err error
+	if j, err = s.Open("/root/d/x"); err != nil {
+		t.Fatal(err)
+	}
+	find()
+	if _, err := j.f.WriteAt([]byte("damaged"), j.lines[4]-1); err != nil {
+		t.Fatal(err)
+	}
+	find()
+	if r, ok, err := j.Find(4); ok || err == nil {
+		t.Errorf("found %+v", r)
+	}
+}
+
 // Those who add at the same time share one sync; exactly one of them completed the file.
 func TestAddTogether(t *testing.T) {
 	j := begin(t, store(t, filepath.Join(t.TempDir(), "blocks")))
