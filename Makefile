@@ -24,7 +24,7 @@ demo: build ## the main job on real files, with nothing installed; under a minut
 
 test: ## installs what the tests need where it is missing, and runs all tests
 	sh test/setup.sh
-	SRPUMP_REQUIRE=1 sh test/run.sh $(GO) test $(TESTFLAGS) -timeout 18m ./...
+	SRPUMP_REQUIRE=1 sh test/run.sh $(GO) test $(TESTFLAGS) -timeout 40m ./...
 
 test-long: ## the same with the long forms of crash, chaos and bad-input tests
 	sh test/setup.sh

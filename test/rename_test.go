@@ -74,7 +74,7 @@ func (r *renaming) watch(url, exchange string) *running {
 // equal waits until the copy is what the tree is.
 func (r *renaming) equal(explain func() string) {
 	want := mirrored(r.path("src"))
-	waitFor(r.t, "equal trees", func() bool { return r.renamed() == r.n && mirrored(r.path("dst")) == want }, explain)
+	waitWithin(r.t, 4*deadline, "equal trees", func() bool { return r.renamed() == r.n && mirrored(r.path("dst")) == want }, explain)
 }
 
 // A mirror follows ten thousand renames without asking the server for a byte.

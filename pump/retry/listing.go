@@ -30,7 +30,8 @@ type Listed struct {
 
 // List reads what waits in the queue in dir, in the order of the file, and then what was given up,
 // the oldest first. It takes no lock and may be called while a process works on the queue;
-// lines it cannot read are left out.
+// lines it cannot read are left out. What was killed while it gave something up may have left it in both, or
+// give it up again: it is listed once.
 func List(dir string) ([]Listed, error) {
 	var list []Listed
 	at := make(map[id]int)
@@ -52,19 +53,32 @@ func List(dir string) ([]Listed, error) {
 	if err != nil {
 		return nil, err
 	}
+	dead := make(map[id]int)
+	for _, file := range deadLetterFiles(dir) {
+		if err := readWhole(file, func(line []byte) {
+			l, a, err := decodeDead(line)
+			if err != nil {
+				return
+			}
+			if a != nil {
+				key := idOf(a)
+				if _, waits := at[key]; waits {
+					return
+				}
+				if old, there := dead[key]; there {
+					list[old].Path = ""
+				}
+				dead[key] = len(list)
+			}
+			list = append(list, l)
+		}); err != nil {
+			return nil, err
+		}
+	}
 	live := list[:0]
 	for _, l := range list {
 		if l.Path != "" {
 			live = append(live, l)
-		}
-	}
-	for _, file := range deadLetterFiles(dir) {
-		if err := readWhole(file, func(line []byte) {
-			if l, _, err := decodeDead(line); err == nil {
-				live = append(live, l)
-			}
-		}); err != nil {
-			return nil, err
 		}
 	}
 	return live, nil

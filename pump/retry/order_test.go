@@ -213,3 +213,27 @@ func TestLongestV03(t *testing.T) {
 		q.Close()
 	}
 }
+
+// What was killed between its dead letter and the end of its entry, or gave up twice, is listed once.
+func TestListedOnce(t *testing.T) {
+	dir := t.TempDir()
+	q, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []struct {
+		path  string
+		class Class
+	}{{"gone", Hopeless}, {"gone", Hopeless}, {"waits", Hopeless}, {"waits", Temporary}} {
+		if _, err := q.Add(failedOf(t, s.path), s.class, "why"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := q.Close(); err != nil {
+		t.Fatal(err)
+	}
+	list, err := List(dir)
+	if err != nil || len(list) != 2 || list[0].Path != "waits" || list[0].Dead || list[1].Path != "gone" || !list[1].Dead {
+		t.Errorf("%+v, %v", list, err)
+	}
+}
