@@ -13,7 +13,7 @@ import (
 )
 
 // Cleanup takes away what a configuration has on the broker and on disk: its queue with what waits in
-// it, the exchange it posts to when nobody is bound to it, and its state directory. Whoever calls
+// it, the exchange it posts to when nobody is bound to it, the temporary files of what is unfinished, and its state directory. Whoever calls
 // it holds the lock of that directory, so that no flow is running on it. It connects once; the state goes last, so
 // that what failed can be done again.
 func Cleanup(ctx context.Context, c *config.Config, h *Host) error {
@@ -22,6 +22,9 @@ func Cleanup(ctx context.Context, c *config.Config, h *Host) error {
 	})
 	if err != nil {
 		return err
+	}
+	if err := removeUnfinished(c, h); err != nil {
+		return fmt.Errorf("cannot remove what is unfinished: %w", err)
 	}
 	dir := c.State().Dir()
 	if err := os.RemoveAll(dir); err != nil {
