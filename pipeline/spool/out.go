@@ -185,7 +185,9 @@ func (o *sender) settleAll(r result) error {
 		}
 		r = <-o.results
 	}
-	o.syncRemoved()
+	if o.open == 0 || o.gone >= outWindow {
+		o.syncRemoved()
+	}
 	return nil
 }
 

@@ -65,7 +65,7 @@ func read(c *config.Config, h Host, paths []string) (settings, error) {
 	if s.prefetch == 0 {
 		s.prefetch = defaultPrefetch
 	}
-	s.exchange = broker.Exchange{Name: v.String("exchange")}
+	s.exchange = broker.Exchange{Name: v.String("exchange"), Kind: v.String("exchange_type"), Transient: !v.Bool("durable")}
 	s.declare.exchange, s.declare.queue, s.declare.bind = v.Bool("declare_exchange"), v.Bool("declare_queue"), v.Bool("bind_queue")
 	switch s.direction {
 	case "in":

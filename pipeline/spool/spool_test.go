@@ -451,3 +451,24 @@ func TestNames(t *testing.T) {
 		t.Errorf("%d after %d", b, a)
 	}
 }
+
+// An exchange of another kind is declared as that, and one that was is left as it is.
+func TestExchangeType(t *testing.T) {
+	engines(t, func(b *bed) {
+		err := b.in("-exchange_type", "fanout", "-subtopic", "none", "-subtopic", "other").Run(b.ctx)
+		if errors.Is(err, broker.ErrUnsupported) && strings.HasSuffix(b.T.Name(), "sqlite") {
+			return
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.publish(broker.Publishing{Key: "any", Body: []byte("x")})
+		b.run(b.in("-exchange_type", "fanout"))
+		if n := len(b.bodies("in")); n != 1 {
+			b.Errorf("%d files", n)
+		}
+		if err := b.in().Run(b.ctx); !errors.Is(err, broker.ErrPrecondition) {
+			b.Errorf("as topic: %v", err)
+		}
+	})
+}

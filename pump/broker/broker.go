@@ -5,7 +5,7 @@
 //
 // The words are those of AMQP 0-9-1:
 //
-//	Exchange    where publishings are sent; always of type topic
+//	Exchange    where publishings are sent; of type topic unless another is named
 //	Queue       where publishings wait for one group of consumers
 //	Binding     a pattern by which a queue asks an exchange for publishings:
 //	            words joined by dots, * for exactly one word, # for any number
@@ -61,10 +61,12 @@ type Delivery struct {
 	Redelivered bool // it was handed out before and not acknowledged
 }
 
-// An Exchange is declared as a topic exchange.
+// An Exchange is declared as a topic exchange, or as one of another kind where the engine has it;
+// else it is ErrUnsupported.
 type Exchange struct {
 	Name       string
-	Transient  bool // not durable
+	Kind       string // topic, direct, fanout or headers; empty is topic
+	Transient  bool   // not durable
 	AutoDelete bool
 	Passive    bool // only check that it exists
 }

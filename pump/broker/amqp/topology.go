@@ -1,6 +1,7 @@
 package amqp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,11 +41,12 @@ func (c *conn) DeclareExchange(ctx context.Context, e broker.Exchange) error {
 }
 
 func exchangeDeclare(e broker.Exchange) func(*amqp.Channel) error {
+	kind := cmp.Or(e.Kind, amqp.ExchangeTopic)
 	return func(ch *amqp.Channel) error {
 		if e.Passive {
-			return ch.ExchangeDeclarePassive(e.Name, amqp.ExchangeTopic, !e.Transient, e.AutoDelete, false, false, nil)
+			return ch.ExchangeDeclarePassive(e.Name, kind, !e.Transient, e.AutoDelete, false, false, nil)
 		}
-		return ch.ExchangeDeclare(e.Name, amqp.ExchangeTopic, !e.Transient, e.AutoDelete, false, false, nil)
+		return ch.ExchangeDeclare(e.Name, kind, !e.Transient, e.AutoDelete, false, false, nil)
 	}
 }
 

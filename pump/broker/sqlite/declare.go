@@ -207,6 +207,9 @@ func (c *conn) DeclareExchange(ctx context.Context, e broker.Exchange) error {
 	if e.Name == "" || len(e.Name) > maxKey || strings.HasPrefix(e.Name, "amq.") {
 		return fault(op, e.Name, broker.ErrRefused, "the name is reserved, empty or longer than 255 bytes", "")
 	}
+	if e.Kind != "" && e.Kind != "topic" {
+		return fault(op, e.Name, broker.ErrUnsupported, "an exchange of type "+e.Kind, "the local broker has topic exchanges: bind # for fanout, the key itself for direct")
+	}
 	err := c.durably(ctx, func(tx *tx) error {
 		var have *broker.Exchange
 		err := tx.query("SELECT transient, autodelete FROM exchange WHERE name=?", func(row []driver.Value) error {
