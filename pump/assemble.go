@@ -268,7 +268,7 @@ func (f *Flow) expireBlocks(before time.Time) {
 		a.mu.Unlock()
 		f.assemblies.leave(a)
 		f.order.leave(t)
-		f.Counters.GivenUp.Add(1)
+		f.Counters.Incomplete.Add(1)
 		f.host.Log.Error("given up, blocks missing", "path", full, "here", here, "of", file.Version.Cut.Count)
 	}
 }

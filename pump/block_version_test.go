@@ -406,8 +406,8 @@ func TestBlocksMissing(t *testing.T) {
 		t.Error("given up too early")
 	}
 	f.expireBlocks(time.Now().Add(time.Hour))
-	if left := h.leftOver("out"); len(left) > 0 || f.Counters.GivenUp.Load() != 1 || len(f.assemblies.store.Unfinished()) > 0 {
-		t.Errorf("left %v, %d given up", left, f.Counters.GivenUp.Load())
+	if left := h.leftOver("out"); len(left) > 0 || f.Counters.Incomplete.Load() != 1 || len(f.assemblies.store.Unfinished()) > 0 {
+		t.Errorf("left %v, %d given up", left, f.Counters.Incomplete.Load())
 	}
 	stop()
 }

@@ -152,9 +152,11 @@ func (f *Flow) reportSent(j *job, a *assembly, what string) error {
 	})
 }
 
-// spends notes for the option delete what the file was that was sent.
+// spends notes for the option delete what the file was that was sent, or put together here of blocks of one file;
+// what came as part files stays, as each of them is a file of its own there.
 func (f *Flow) spends(j *job, a *assembly) {
 	if f.plan.there == nil {
+		j.spent, j.block = j.a.Block.Method == partition.Inplace, partition.WholeFile(j.a.Block.FileSize())
 		return
 	}
 	from := a.log().File().Source

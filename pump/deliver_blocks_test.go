@@ -185,8 +185,8 @@ func TestSenderBlocksEnd(t *testing.T) {
 			}
 			f.expireBlocks(time.Now().Add(time.Hour))
 			stop()
-			if left := f.journals(t); len(left) != 0 || p.there(t) != "whole="+string(content) || f.Counters.GivenUp.Load() != 1 {
-				t.Errorf("left %v, there is %.80q, %d given up", left, p.there(t), f.Counters.GivenUp.Load())
+			if left := f.journals(t); len(left) != 0 || p.there(t) != "whole="+string(content) || f.Counters.Incomplete.Load() != 1 {
+				t.Errorf("left %v, there is %.80q, %d given up", left, p.there(t), f.Counters.Incomplete.Load())
 			}
 		})
 	}

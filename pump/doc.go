@@ -62,6 +62,7 @@ type Counters struct {
 	Moved      atomic.Int64 // bytes as they come, also of files that are not complete
 	Retried    atomic.Int64 // put to the retry queue
 	GivenUp    atomic.Int64 // moved to the dead-letter file after retries
+	Incomplete atomic.Int64 // files in blocks given up, as blocks did not come; in no file
 	Malformed  atomic.Int64 // never understood; in the dead-letter file
 	Failed     atomic.Int64 // paths that could not be announced
 	Superseded atomic.Int64 // dropped for a newer announcement of the same path

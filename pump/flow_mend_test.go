@@ -2,6 +2,7 @@ package pump
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -136,6 +137,33 @@ func TestSecondReading(t *testing.T) {
 	h.until("both are fetched", func() bool { return f.Counters.Fetched.Load() == 2 })
 	if h.content("out/d/mine.gif") != "gif" || h.content("out/d/other.gif") != "other" {
 		t.Errorf("%q %q", h.content("out/d/mine.gif"), h.content("out/d/other.gif"))
+	}
+}
+
+// What waits to be tried again when a pipe is stopped counts as well.
+func TestStoppedPipeWithRetries(t *testing.T) {
+	h := newHouse(t)
+	web := h.web(nil)
+	m, err := post.EncodeV02(announced(web.URL+"/", "nosuch", "x", 1700000000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, out := io.Pipe()
+	defer out.Close()
+	host := h.host()
+	host.Stdin = in
+	f, err := NewFlow(h.config(config.Subscribe, "-broker", "-", "-directory", h.dir+"/out", "-attempts", "1"), host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- f.Run(ctx) }()
+	fmt.Fprintf(out, "[%q,{\"sum\":%q,\"parts\":%q},%q]\n", m.Topic, m.Headers["sum"], m.Headers["parts"], strings.TrimSpace(string(m.Body)))
+	h.until("it failed", func() bool { return f.Counters.Retried.Load() > 0 })
+	cancel()
+	if err := <-ended; !errors.Is(err, errDropped) || !strings.HasSuffix(err.Error(), ": 1 announcement") {
+		t.Errorf("ended with %v", err)
 	}
 }
 

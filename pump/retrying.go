@@ -287,13 +287,15 @@ var errDropped = errors.New("stopped before everything read was done")
 // keepRead puts what was read from a pipe and is not done on disk, for a pipe does not give
 // it again.
 func (f *Flow) keepRead() {
+	if f.plan.ephemeral {
+		f.tellDropped(f.unkept() + f.retries.Len())
+		return
+	}
 	dropped := 0
 	for _, j := range f.jobs.since(time.Now()) {
 		j.mu.Lock()
 		if !j.over && f.jobs.entry(j) == nil {
-			if f.plan.ephemeral {
-				dropped++
-			} else if e, err := f.retries.Hold(j.came, "stopped"); err != nil {
+			if e, err := f.retries.Hold(j.came, "stopped"); err != nil {
 				f.host.Log.Error("not moved to disk", "path", j.came.Path, "error", err)
 				dropped++
 			} else {
@@ -302,8 +304,28 @@ func (f *Flow) keepRead() {
 		}
 		j.mu.Unlock()
 	}
-	if dropped > 0 {
-		f.fail(fmt.Errorf("%w: %d announcements", errDropped, dropped))
+	f.tellDropped(dropped)
+}
+
+// unkept is how many jobs are not done, and not in the retry queue.
+func (f *Flow) unkept() (n int) {
+	for _, j := range f.jobs.since(time.Now()) {
+		j.mu.Lock()
+		if !j.over && f.jobs.entry(j) == nil {
+			n++
+		}
+		j.mu.Unlock()
+	}
+	return n
+}
+
+// tellDropped ends the flow with how many announcements nobody keeps.
+func (f *Flow) tellDropped(n int) {
+	switch {
+	case n == 1:
+		f.fail(fmt.Errorf("%w: 1 announcement", errDropped))
+	case n > 1:
+		f.fail(fmt.Errorf("%w: %d announcements", errDropped, n))
 	}
 }
 

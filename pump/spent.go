@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	neturl "net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -42,12 +44,13 @@ var (
 	errItself   = errors.New("it is the file that was made of it")
 	errNewer    = errors.New("it is no longer the file that was fetched")
 	errUnproven = errors.New("nothing tells whether it still is the file that was fetched")
+	errUnasked  = errors.New("the file was here and nothing was fetched, so it may be the file that is here")
 )
 
 // removeSource removes the source of j, if it still is what was fetched.
 func (f *Flow) removeSource(ctx context.Context, j *job) error {
 	if j.from.Local != "" {
-		return f.removeLocal(j)
+		return f.removeLocal(ctx, j)
 	}
 	scheme, _, _ := strings.Cut(j.from.URL, ":")
 	source := f.sources[strings.ToLower(scheme)]
@@ -56,12 +59,19 @@ func (f *Flow) removeSource(ctx context.Context, j *job) error {
 	if !writes || !looks {
 		return errKept
 	}
+	if !j.wrote && !j.again {
+		return errUnasked
+	}
 	return f.trying(ctx, j, func(bool) error {
 		e, err := look.Stat(ctx, j.from.URL)
 		if err == nil {
-			if err = j.stillIs(e); err == nil {
-				err = w.Remove(ctx, j.from.URL)
-			}
+			err = j.stillIs(e)
+		}
+		if err == nil {
+			err = notItself(ctx, look, j.from.URL, j.at.Full())
+		}
+		if err == nil {
+			err = w.Remove(ctx, j.from.URL)
 		}
 		if err != nil && transfer.ClassOf(err) == transfer.NotFound {
 			return nil
@@ -102,7 +112,7 @@ func sameTime(a, b time.Time) bool {
 }
 
 // removeLocal removes a source on this host: below base_dir, and no link on the way leads out of it.
-func (f *Flow) removeLocal(j *job) error {
+func (f *Flow) removeLocal(ctx context.Context, j *job) error {
 	base := f.cfg.Values.String("base_dir")
 	if base == "" {
 		return errNoBase
@@ -113,6 +123,9 @@ func (f *Flow) removeLocal(j *job) error {
 	}
 	if oneName(j.from.Local, j.at.Full()) && f.plan.there == nil {
 		return errItself
+	}
+	if err := f.apartFromSent(ctx, j); err != nil {
+		return err
 	}
 	root, err := os.OpenRoot(base)
 	if err != nil {
@@ -127,6 +140,44 @@ func (f *Flow) removeLocal(j *job) error {
 		err = root.Remove(rel)
 	}
 	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// apartFromSent fails when the server a file was delivered to shows the file that was sent as the one delivered.
+func (f *Flow) apartFromSent(ctx context.Context, j *job) error {
+	if f.plan.there == nil {
+		return nil
+	}
+	url := f.plan.deliveredURL(j.at)
+	scheme, _, _ := strings.Cut(url, ":")
+	look, looks := f.sources[strings.ToLower(scheme)].(transfer.Lister)
+	if !looks {
+		return nil // what a hook delivered
+	}
+	return f.trying(ctx, j, func(bool) error { return notItself(ctx, look, url, j.from.Local) })
+}
+
+// notItself fails when a URL and a path of this host lead to one name in one directory: whatever the addresses
+// say, as a file system may be mounted here as well as there. It looks whether a file made beside
+// the one shows beside the other.
+func notItself(ctx context.Context, look transfer.Lister, url, local string) error {
+	dir, name := path.Split(url)
+	if plain, err := neturl.PathUnescape(name); err == nil && plain != filepath.Base(local) {
+		return nil
+	}
+	mark, err := os.CreateTemp(filepath.Dir(local), "sr_delete*.tmp")
+	if err != nil {
+		return fmt.Errorf("cannot tell whether it is the file that was made of it: %w", err)
+	}
+	defer os.Remove(mark.Name())
+	defer mark.Close()
+	_, err = look.Stat(ctx, dir+filepath.Base(mark.Name()))
+	switch {
+	case err == nil:
+		return errItself
+	case transfer.ClassOf(err) == transfer.NotFound:
 		return nil
 	}
 	return err

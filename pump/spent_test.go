@@ -10,6 +10,8 @@ import (
 	"srpump/post"
 	"srpump/pump/config"
 	"srpump/pump/transfer"
+	"srpump/test/openssh"
+	"srpump/test/vsftpd"
 )
 
 func (h *house) has(path string) bool {
@@ -126,5 +128,82 @@ func TestDeleteKeepsTheCopy(t *testing.T) {
 	stop()
 	if h.content("pub/foo") != "foo" {
 		t.Error("it is gone")
+	}
+}
+
+// The same through a server: what is here is what the server shows, whether it was fetched over
+// itself, found unchanged or delivered. A source beside it, of the same size and time, goes.
+func TestDeleteKeepsTheCopyThroughAServer(t *testing.T) {
+	for name, c := range map[string]struct {
+		preset config.Preset
+		ftp    bool
+		args   []string
+	}{
+		"unchanged":    {config.Subscribe, false, nil},
+		"fetched":      {config.Subscribe, false, []string{"-overwrite"}},
+		"over FTP":     {config.Subscribe, true, []string{"-overwrite"}},
+		"sent":         {config.Sender, false, nil},
+		"sent by FTP":  {config.Sender, true, nil},
+		"unchanged F.": {config.Subscribe, true, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHouse(t)
+			h.write("pub/foo", "foo")
+			h.write("pub/sub/bar", "bar")
+			base := h.serving(t, c.ftp)
+			args := append([]string{"-base_dir", h.dir + "/pub", "-delete", "-mirror", "off", "-attempts", "1"}, c.args...)
+			if c.preset == config.Sender {
+				args = append(args, "-destination", strings.TrimSuffix(base, "/"))
+			} else {
+				args = append(args, "-directory", h.dir+"/pub")
+			}
+			f, stop := h.run(c.preset, args...)
+			for n, name := range []string{"foo", "sub/bar"} {
+				a := announced(base, name, name[len(name)-3:], 1700000000+int64(n))
+				a.Headers["mtime"] = post.FormatTime(mtime(t, filepath.Join(h.dir, "pub", name)))
+				h.post("xpublic", a)
+			}
+			h.until("both are done", func() bool {
+				all, _ := f.jobs.len()
+				return f.Counters.Received.Load() == 2 && all == 0
+			})
+			stop()
+			if h.content("pub/foo") != "foo" || h.content("pub/bar") != "bar" || h.has("pub/sub/bar") {
+				t.Error("too much or too little is left", h.leftOver("pub"))
+			}
+			if strings.Count(h.log.String(), "source not removed") != 1 || strings.Contains(strings.Join(h.leftOver("pub"), " "), ".tmp") {
+				t.Error(h.log.String())
+			}
+		})
+	}
+}
+
+// serving starts a server of the house's pub and returns the URL of that, with a slash at its end.
+func (h *house) serving(t *testing.T, ftp bool) string {
+	if ftp {
+		addr := vsftpd.Start(t, h.dir+"/pub", vsftpd.Options{Password: "s3cret"})
+		h.credentials("ftp://ftp:s3cret@" + addr + "/")
+		return "ftp://ftp@" + addr + "/"
+	}
+	s := openssh.Start(t, h.dir+"/pub")
+	h.knows(s)
+	h.credentials("sftp://" + s.User + "@" + s.Addr + "/ ssh_keyfile=" + s.KeyFile)
+	return "sftp://" + s.User + "@" + s.Addr + h.dir + "/pub/"
+}
+
+// A file in blocks goes at its source once it is put together here.
+func TestDeleteInBlocks(t *testing.T) {
+	h := newHouse(t)
+	content := noise(1000, 3)
+	path := h.write("pub/x", string(content))
+	h.run(config.Subscribe, "-base_dir", h.dir+"/pub", "-directory", h.dir+"/there", "-delete")
+	as := cutUp("file:", path, content, 300, 1700000000)
+	for _, a := range as {
+		a.Headers["mtime"] = post.FormatTime(mtime(t, path))
+	}
+	h.post("xpublic", as...)
+	h.until("it is gone", func() bool { return !h.has("pub/x") })
+	if h.content("there/x") != string(content) {
+		t.Error("other bytes")
 	}
 }

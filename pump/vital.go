@@ -66,7 +66,7 @@ func (n *Counters) byName() map[string]int64 {
 	return map[string]int64{
 		"received": n.Received.Load(), "rejected": n.Rejected.Load(), "winnowed": n.Winnowed.Load(), "fetched": n.Fetched.Load(),
 		"linked": n.Linked.Load(), "removed": n.Removed.Load(), "renamed": n.Renamed.Load(), "unchanged": n.Unchanged.Load(), "announced": n.Announced.Load(),
-		"unrouted": n.Unrouted.Load(), "bytes": n.Bytes.Load(), "moved": n.Moved.Load(), "retried": n.Retried.Load(), "given_up": n.GivenUp.Load(),
+		"unrouted": n.Unrouted.Load(), "bytes": n.Bytes.Load(), "moved": n.Moved.Load(), "retried": n.Retried.Load(), "given_up": n.GivenUp.Load(), "incomplete": n.Incomplete.Load(),
 		"malformed": n.Malformed.Load(), "failed": n.Failed.Load(), "superseded": n.Superseded.Load(), "retired": n.Retired.Load(),
 		"blocks": n.Blocks.Load(), "blocks_kept": n.BlocksKept.Load(),
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"srpump/pump"
@@ -46,7 +47,7 @@ func (s *session) posted(p *pump.Poster, start time.Time) error {
 	s.log.Info("posted", "files", n.Announced.Load(), "bytes", n.Bytes.Load(), "removed", n.Removed.Load(), "failed", n.Failed.Load(),
 		"rejected", n.Rejected.Load(), "known", n.Winnowed.Load(), "seconds", seconds(time.Since(start)))
 	if k := n.Failed.Load(); k > 0 {
-		return fmt.Errorf("%w: %d paths failed", errSome, k)
+		return fmt.Errorf("%w: %s failed", errSome, count(k, "path", "paths"))
 	}
 	return nil
 }
@@ -146,10 +147,30 @@ func (w *flowing) Run(ctx context.Context) error {
 	if err := w.Flow.Run(ctx); err != nil {
 		return err
 	}
+	return w.undone()
+}
+
+// undone is what the flow gave up, for its last line.
+func (w *flowing) undone() error {
+	var parts []string
 	if k := w.Counters.GivenUp.Load() + w.Counters.Malformed.Load(); k > 0 {
-		return fmt.Errorf("%w: %d announcements are in %s", errSome, k, w.DeadLetters())
+		parts = append(parts, fmt.Sprintf("%s in %s", count(k, "announcement is", "announcements are"), w.DeadLetters()))
 	}
-	return nil
+	if k := w.Counters.Incomplete.Load(); k > 0 {
+		parts = append(parts, count(k, "file lacks blocks", "files lack blocks"))
+	}
+	if parts == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", errSome, strings.Join(parts, ", "))
+}
+
+// count is a number with what there is that many of.
+func count(n int64, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // usagef is an error that ends with ExitUsage.
