@@ -85,7 +85,7 @@ func (b Block) Check() error {
 	case b.Size < 0 || b.Count < 1 || b.Remainder < 0 || b.Number < 0:
 		return fmt.Errorf("%w: a number is out of range in %s", ErrParts, b)
 	case b.Number >= b.Count:
-		return fmt.Errorf("%w: block %d of %d", ErrParts, b.Number, b.Count)
+		return fmt.Errorf("%w: block=%d of=%d", ErrParts, b.Number, b.Count)
 	case b.Method == Whole && (b.Count != 1 || b.Remainder != 0):
 		return fmt.Errorf("%w: a whole file in %d blocks, remainder %d", ErrParts, b.Count, b.Remainder)
 	case b.Method != Whole && b.Size == 0:

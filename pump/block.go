@@ -20,7 +20,7 @@ import (
 func (f *Flow) fetchBlock(ctx context.Context, j *job, tree *fetch.Tree) {
 	j.partial = true
 	if err := f.refusesBlock(j); err != nil {
-		f.giveUp(j, fmt.Errorf("%w: block %d of %d", err, j.a.Block.Number, j.a.Block.Count))
+		f.giveUp(j, fmt.Errorf("%w: block=%d of=%d", err, j.a.Block.Number, j.a.Block.Count))
 		return
 	}
 	if tree != nil && f.tooLarge(ctx, j, tree) {

@@ -212,3 +212,23 @@ func TestSubtopics(t *testing.T) {
 		}
 	}
 }
+
+// A password in the URL of a destination, and one that leads nowhere, are told of.
+func TestCheckDestination(t *testing.T) {
+	for lines, want := range map[string]string{
+		"destination sftp://u:secret@h/x": `option "destination" holds a password`,
+		"destination sftp://u@h/x":        "",
+		"destination ftp://":              "it names no host: write ftp:// and the host",
+		"destination file://relative/x":   `"relative" would be a host`,
+	} {
+		c, problems := loaded(t, config.Sender, lines+"\n")
+		var texts []string
+		for _, p := range append(problems, Check(c, checkHost(t))...) {
+			texts = append(texts, p.Text)
+		}
+		all := strings.Join(texts, "\n")
+		if !strings.Contains(all, want) || want == "" && strings.Contains(all, "destination") || strings.Contains(all, "secret") {
+			t.Errorf("%s: %s", lines, all)
+		}
+	}
+}

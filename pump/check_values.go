@@ -2,6 +2,7 @@ package pump
 
 import (
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +27,7 @@ func (k *check) values() {
 		k.warnOption("instances", "option \"instances\" is 0, which leaves the number to the program and stops nothing", "disable the configuration if it should not run")
 	}
 	k.deletes()
+	k.passwords()
 	for _, o := range []string{"chmod", "chmod_dir"} {
 		if text := v.Text(o); v.Set(o) && v.Octal(o) != 0 && v.Octal(o) < 0o100 {
 			k.warnOption(o, fmt.Sprintf("option %q is %04o, which gives the owner nothing", o, v.Octal(o)), "write all digits, as in "+padded(text))
@@ -57,6 +59,18 @@ func (k *check) onlyWeb() bool {
 		return r.Accept && !strings.HasPrefix(strings.TrimPrefix(r.Pattern, "^"), "http")
 	})
 	return !other && slices.ContainsFunc(k.c.Rules, func(r config.Rule) bool { return r.Accept })
+}
+
+// passwords finds those in URLs of hosts that files are delivered to or looked for at, which anybody reads who
+// sees the configuration or the process list.
+func (k *check) passwords() {
+	u, err := url.Parse(k.c.Values.String("destination"))
+	if err != nil || u.User == nil {
+		return
+	}
+	if _, has := u.User.Password(); has {
+		k.warnOption("destination", "option \"destination\" holds a password", "leave it out and write it, with the URL, to credentials.conf, which only you can read")
+	}
 }
 
 // padded is what a mode of too few digits may have been meant to be.

@@ -38,6 +38,10 @@ func destinationRoot(c *config.Config) (root string, there *url.URL, err error) 
 			return "", nil, fmt.Errorf("cannot deliver: %w", err)
 		}
 		return path.Clean("/" + u.Path), u, nil
+	case sendsNatively(u.Scheme):
+		return "", nil, fmt.Errorf("cannot deliver to %q: it names no host: write %s:// and the host", config.Redact(raw), u.Scheme)
+	case u.Scheme == "file" && !native:
+		return "", nil, fmt.Errorf("cannot deliver to %q: %q would be a host; a directory of this host is file:// and its whole path, with three slashes", config.Redact(raw), u.Host)
 	case !native:
 		return "", nil, fmt.Errorf("cannot deliver to %q: its scheme is none of sftp, ftp, ftps and file, nor one of do_send", config.Redact(raw))
 	}

@@ -77,7 +77,7 @@ func (f *Flow) carry(ctx context.Context, j *job, chain *hook.Chain) {
 		f.giveUp(j, errCarried)
 		return
 	case inBlocks(j.a):
-		f.giveUp(j, fmt.Errorf("%w: block %d of %d", errBlockHook, b.Number, b.Count))
+		f.giveUp(j, fmt.Errorf("%w: block=%d of=%d", errBlockHook, b.Number, b.Count))
 		return
 	}
 	size, err := f.asAnnounced(ctx, j)

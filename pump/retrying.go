@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"time"
 
 	"srpump/post"
@@ -37,11 +38,19 @@ func (f *Flow) failed(ctx context.Context, j *job, err error) {
 		f.unwritten(ctx, j, werr)
 	case gone:
 		f.Counters.GivenUp.Add(1)
-		f.host.Log.Error("given up", "path", j.at.Full(), "url", j.url(), "error", err, "file", f.DeadLetters())
+		f.host.Log.Error("given up", "path", j.at.Full(), "url", j.url(), "error", err, "file", f.DeadLetters(), blockOf(j))
 	default:
 		f.Counters.Retried.Add(1)
-		f.host.Log.Warn("retry", "path", j.at.Full(), "url", j.url(), "class", class, "error", err)
+		f.host.Log.Warn("retry", "path", j.at.Full(), "url", j.url(), "class", class, "error", err, blockOf(j))
 	}
+}
+
+// blockOf says in a log which block of its file an announcement is of; nothing of whole files.
+func blockOf(j *job) slog.Attr {
+	if !inBlocks(j.a) {
+		return slog.Attr{}
+	}
+	return slog.GroupAttrs("", slog.Int64("block", j.a.Block.Number), slog.Int64("of", j.a.Block.Count))
 }
 
 // putBack writes a failed job to the retry queue, or with gone to the dead-letter

@@ -206,6 +206,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 const (
 	grownAtMost = 8
 	grownAlways = 64 << 20
+	grownLimit  = "the announced size (eight times as much and 64 MiB)"
 )
 
 func (f *Flow) fetchJob(j *job, tree *fetch.Tree) fetch.Job {
@@ -226,10 +227,12 @@ func (f *Flow) fetchJob(j *job, tree *fetch.Tree) fetch.Job {
 	if j.ongoing != nil {
 		out.Here = &j.ongoing.here
 	}
-	out.MaxSize = f.cfg.Values.Size("max_file_size")
+	out.MaxSize, out.Limit = f.cfg.Values.Size("max_file_size"), "max_file_size"
 	if j.grown {
-		grown := grownAtMost*out.Size + grownAlways
-		out.Size, out.MaxSize = -1, min(grown, orElse(out.MaxSize, grown))
+		out.Size = -1
+		if grown := grownAtMost*j.a.Size() + grownAlways; out.MaxSize == 0 || grown < out.MaxSize {
+			out.MaxSize, out.Limit = grown, grownLimit
+		}
 	}
 	if f.cfg.Values.Bool("preserve_time") {
 		out.Mtime = j.a.Mtime().Time()
@@ -238,13 +241,6 @@ func (f *Flow) fetchJob(j *job, tree *fetch.Tree) fetch.Job {
 		}
 	}
 	return out
-}
-
-func orElse(n, otherwise int64) int64 {
-	if n > 0 {
-		return n
-	}
-	return otherwise
 }
 
 // mode is the announced permissions, else those of the option chmod; 0 leaves it to the umask.

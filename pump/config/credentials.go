@@ -167,6 +167,9 @@ func (c *Credential) apply(option string) bool {
 
 func parseCredential(text string) (Credential, error) {
 	u, err := url.Parse(text)
+	if badPort(text) {
+		return Credential{}, errPort
+	}
 	if err != nil {
 		return Credential{}, errors.New("is not a URL: special characters in a user or password are written %XX")
 	}

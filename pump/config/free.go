@@ -17,7 +17,9 @@ type FreeSpace struct {
 func ParseFreeSpace(s string) (f FreeSpace, err error) {
 	number, share := strings.CutSuffix(s, "%")
 	if !share {
-		f.bytes, err = ParseSize(s)
+		if f.bytes, err = ParseSize(s); err != nil {
+			err = fmt.Errorf("bad min_free %q: it must be a size such as 10G, or a share such as 5%%", s)
+		}
 		return f, err
 	}
 	f.percent, err = strconv.ParseFloat(number, 64)

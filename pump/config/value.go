@@ -114,7 +114,7 @@ func ParseSize(word string) (int64, error) {
 	digits := strings.TrimRight(word, "bBkKmMgGtT")
 	n, err := strconv.ParseInt(digits, 10, 64)
 	if err != nil || n < 0 || digits[0] == '+' {
-		return 0, fmt.Errorf("%q is not a size such as 4096, 10kB or 50M", word)
+		return 0, fmt.Errorf("%q is not a size such as 4096, 10K or 50M", word)
 	}
 	shift := 0
 	switch strings.TrimSuffix(strings.ToLower(word[len(digits):]), "b") {
@@ -128,7 +128,7 @@ func ParseSize(word string) (int64, error) {
 	case "t":
 		shift = 40
 	default:
-		return 0, fmt.Errorf("%q is not a size such as 4096, 10kB or 50M", word)
+		return 0, fmt.Errorf("%q is not a size such as 4096, 10K or 50M", word)
 	}
 	if n > math.MaxInt64>>shift {
 		return 0, fmt.Errorf("%q is too large", word)
@@ -262,6 +262,8 @@ func checkURL(word string) error {
 	}
 	u, err := url.Parse(word)
 	switch {
+	case badPort(word):
+		return errPort
 	case err != nil:
 		return errors.New("is not a URL: special characters in a user or password are written %XX")
 	case u.Scheme == "":
@@ -270,6 +272,29 @@ func checkURL(word string) error {
 		return fmt.Errorf("names no host: write %s:// and the host", u.Scheme)
 	}
 	return nil
+}
+
+// errPort is a URL that leads to no port.
+var errPort = errors.New("names no port: what follows the host and a colon is a number from 1 to 65535")
+
+// badPort reports whether a URL has a port that is none. Where an @ comes later the password may not be
+// written as it should, and what looks like a port be a part of it.
+func badPort(word string) bool {
+	_, rest, _ := strings.Cut(word, "://")
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	if strings.Contains(rest[end:], "@") {
+		return false
+	}
+	place := rest[strings.LastIndexByte(rest[:end], '@')+1 : end]
+	colon := strings.LastIndexByte(place, ':')
+	if colon < 0 || strings.HasSuffix(place, "]") || colon == len(place)-1 {
+		return false
+	}
+	n, err := strconv.ParseUint(place[colon+1:], 10, 16)
+	return err != nil || n == 0
 }
 
 // parseIP takes an IP address and no name: what a name means changes.

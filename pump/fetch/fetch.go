@@ -24,8 +24,9 @@ type Job struct {
 	Inflight Inflight
 	Tag      string // tells this flow's temporary files from others'; any text, the same at every run
 
-	Size    int64 // announced, in bytes; below zero: not known
-	MaxSize int64 // more is refused; 0: no limit
+	Size    int64  // announced, in bytes; below zero: not known
+	MaxSize int64  // more is refused; 0: no limit
+	Limit   string // what MaxSize comes from, for people
 	Sum     post.Fingerprint
 
 	// Mode, Mtime and Atime are given to the file. Only the permission bits
@@ -170,7 +171,7 @@ func (j *Job) tooBig(n int64) error {
 		return nil
 	}
 	if j.MaxSize > 0 && n > j.MaxSize {
-		return &Error{"write", j.Path, Oversize, fmt.Errorf("the source holds more than the %d bytes allowed", j.MaxSize)}
+		return &Error{"write", j.Path, Oversize, fmt.Errorf("the source holds more than the %d bytes allowed by %s", j.MaxSize, j.Limit)}
 	}
 	return &Error{"write", j.Path, Oversize, fmt.Errorf("the source holds more than the announced %d bytes", j.Size)}
 }

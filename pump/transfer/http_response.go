@@ -1,6 +1,7 @@
 package transfer
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -45,6 +46,9 @@ func classify(resp *http.Response, r Request) error {
 		return fail(r.URL, Range, errors.New("the server sends no parts of files"))
 	}
 	e := failStatus(r.URL, code, Temporary)
+	if code == http.StatusBadRequest && resp.TLS != nil {
+		e.Err = wantsCertificate(e.Err, resp.Body)
+	}
 	switch code {
 	case http.StatusNotFound, http.StatusGone:
 		e.Class = NotFound
@@ -57,6 +61,16 @@ func classify(resp *http.Response, r Request) error {
 	}
 	e.RetryAfter = retryAfter(resp.Header.Get("Retry-After"))
 	return e
+}
+
+// wantsCertificate adds what to do to a refusal by a server that let the handshake pass without a certificate of
+// ours and says in its answer, as nginx does, that it wanted one.
+func wantsCertificate(err error, body io.Reader) error {
+	text, _ := io.ReadAll(io.LimitReader(body, 4096)) // what is not read says nothing
+	if !bytes.Contains(text, []byte("SSL certificate")) {
+		return err
+	}
+	return fmt.Errorf("%w (the server wants a certificate of ours: client_cert= in credentials.conf)", err)
 }
 
 // retryAfter reads the header of that name, in seconds or as a date by the clock of this host.

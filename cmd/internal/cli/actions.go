@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"srpump/pump/config"
 )
@@ -70,7 +71,7 @@ func (s *session) action(rest []string) (*action, []string, error) {
 // no file that was removed.
 func (s *session) mistaken(rest []string) error {
 	if s.preset != config.Post {
-		return nil
+		return s.elsewhere(rest[0])
 	}
 	for _, w := range rest {
 		if _, known := findAction(config.Watch, w); known && !exists(filepath.Join(s.Env.Cwd, w)) {
@@ -78,6 +79,23 @@ func (s *session) mistaken(rest []string) error {
 		}
 	}
 	return nil
+}
+
+// elsewhere is the error of a first word that is an action of other commands and no configuration.
+func (s *session) elsewhere(word string) error {
+	if s.namesConfig(word) || exists(filepath.Join(s.Env.Cwd, word)) {
+		return nil
+	}
+	var have []string
+	for _, p := range config.Presets() {
+		if _, known := findAction(p, word); known {
+			have = append(have, p.Program())
+		}
+	}
+	if have == nil {
+		return nil
+	}
+	return fmt.Errorf("no action %q: %s have it", word, strings.Join(have, ", "))
 }
 
 // perform runs an action other than foreground.

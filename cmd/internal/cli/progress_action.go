@@ -141,8 +141,8 @@ func (n progressNow) total() string {
 	for _, t := range n.Transfers {
 		rate += t.Rate
 	}
-	s := fmt.Sprintf("%s %s: %d transfers, %s/s; %d files, %s fetched, %d in hand, %d to be tried again", n.Component, n.Config, len(n.Transfers),
-		humanize.IBytes(uint64(rate)), n.Counters["fetched"], humanize.IBytes(uint64(n.Counters["bytes"])), n.InHand, n.Retries)
+	s := fmt.Sprintf("%s %s: %s, %s/s; %s, %s fetched, %d in hand, %d to be tried again", n.Component, n.Config, count(int64(len(n.Transfers)), "transfer", "transfers"),
+		humanize.IBytes(uint64(rate)), count(n.Counters["fetched"], "file", "files"), humanize.IBytes(uint64(n.Counters["bytes"])), n.InHand, n.Retries)
 	if n.Paused != "" {
 		s += ", paused: " + n.Paused
 	}

@@ -141,6 +141,9 @@ func find(signers []ssh.Signer, key ssh.PublicKey) ssh.Signer {
 // tried says what did not help.
 func (i *identity) tried() string {
 	text := fmt.Sprintf(": %d keys were offered", i.keys)
+	if i.keys == 1 {
+		text = ": 1 key was offered"
+	}
 	if i.host.password != "" {
 		text += " and a password"
 	}

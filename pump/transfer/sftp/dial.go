@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -39,9 +40,22 @@ func (d *dialer) connect(ctx context.Context, a address) (*connection, error) {
 		hop.Close()
 	}
 	if ctx.Err() != nil {
-		err = fmt.Errorf("no connection in time: %w", err)
+		err = d.late(ctx, err)
 	}
 	return nil, err
+}
+
+// late is the error of a connection given up: what the library says of one that was closed meanwhile
+// is left out.
+func (d *dialer) late(ctx context.Context, err error) error {
+	within := min(d.o.Timeout, longestLogin)
+	switch {
+	case !errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return err
+	case errors.Is(err, net.ErrClosed), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, os.ErrDeadlineExceeded):
+		return fmt.Errorf("no reply from the server within %v", within)
+	}
+	return fmt.Errorf("no connection within %v: %w", within, err)
 }
 
 // login opens an SSH connection, through the hosts in jumps or else those its configuration names.

@@ -3,12 +3,14 @@ package sftp_test
 import (
 	"crypto/ed25519"
 	"crypto/rand"
+	"fmt"
 	"io"
 	"io/fs"
 	"net"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -249,7 +251,11 @@ func TestNoSFTP(t *testing.T) {
 	} {
 		s := hostile(t, "", nil, serve)
 		s.Timeout = 300 * time.Millisecond
-		if err := try(t, s.Options, s.addr); err == nil || transfer.ClassOf(err) != transfer.Temporary {
+		err := try(t, s.Options, s.addr)
+		if name == "silence" && !strings.Contains(fmt.Sprint(err), "no reply from the server within 300ms") {
+			t.Errorf("got %v", err)
+		}
+		if err == nil || transfer.ClassOf(err) != transfer.Temporary {
 			t.Errorf("%s: got %v of class %v", name, err, transfer.ClassOf(err))
 		}
 	}

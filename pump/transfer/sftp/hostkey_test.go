@@ -2,6 +2,7 @@ package sftp_test
 
 import (
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -81,7 +82,7 @@ func TestChangedHostKeyIsRefused(t *testing.T) {
 	}
 	s.ChangeHostKey(t)
 	err := try(t, options(s), s.Addr)
-	forbidden(t, err, "has changed", s.KnownHosts+":1")
+	forbidden(t, err, "has changed", s.KnownHosts+":1", fmt.Sprintf("ssh-keygen -f %q -R %q", s.KnownHosts, knownhosts.Normalize(s.Addr)))
 	var hk *sftp.HostKeyError
 	if !errors.As(err, &hk) || !hk.Changed {
 		t.Errorf("got %+v", hk)

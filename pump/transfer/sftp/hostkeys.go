@@ -70,8 +70,8 @@ func (k *hostKeys) explain(place string, key ssh.PublicKey, err error) error {
 	case errors.As(err, &unknown) && len(unknown.Want) > 0:
 		e.Changed = true
 		w := unknown.Want[0]
-		e.text = fmt.Sprintf("the key of host %q has changed: it is %s, and %s:%d has %s %s; somebody may be listening, or the host was set up anew",
-			place, shown, w.Filename, w.Line, w.Key.Type(), ssh.FingerprintSHA256(w.Key))
+		e.text = fmt.Sprintf("the key of host %q has changed: it is %s, and %s:%d has %s %s; somebody may be listening, or the host was set up anew; if its administrator confirms the new key, remove the old one with: ssh-keygen -f %q -R %q",
+			place, shown, w.Filename, w.Line, w.Key.Type(), ssh.FingerprintSHA256(w.Key), w.Filename, knownhosts.Normalize(place))
 	case errors.As(err, &unknown):
 		e.text = fmt.Sprintf("the key of host %q is not known; if it is %s, add to %s the line: %s%s",
 			place, shown, k.host.knownHosts[0], knownhosts.Line([]string{place}, key), k.unchecked())

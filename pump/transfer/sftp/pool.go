@@ -71,9 +71,12 @@ func (p *pool) find(a address) (l *link, fresh bool) {
 	return l, fresh
 }
 
+// longestLogin is how long a connection may take to come about, whatever the timeout.
+const longestLogin = 60 * time.Second
+
 // open connects a link. It does not end with whoever asked first: others may be waiting.
 func (p *pool) open(l *link) {
-	ctx, cancel := context.WithTimeout(context.Background(), min(p.timeout, 60*time.Second))
+	ctx, cancel := context.WithTimeout(context.Background(), min(p.timeout, longestLogin))
 	defer cancel()
 	stop := context.AfterFunc(l.ctx, cancel)
 	defer stop()
