@@ -243,6 +243,13 @@ func (f *Flow) fetchJob(j *job, tree *fetch.Tree) fetch.Job {
 	return out
 }
 
+func orElse(n, otherwise int64) int64 {
+	if n > 0 {
+		return n
+	}
+	return otherwise
+}
+
 // mode is the announced permissions, else those of the option chmod; 0 leaves it to the umask.
 // keepsSums reports whether files keep their sums in their extended attributes.
 func (f *Flow) keepsSums() bool { return !f.cfg.Values.Bool("xattr_disable") }
