@@ -104,6 +104,7 @@ type plan struct {
 	inflight  fetch.Inflight
 	sync      fetch.Sync
 	least     config.FreeSpace
+	largest   int64 // bytes a file may have; 0: any number
 	headers   map[string]string
 	drop      map[string]bool // headers taken off
 	simulate  bool            // say what would be delivered, and do nothing
@@ -130,7 +131,7 @@ func NewFlow(c *config.Config, h *Host) (*Flow, error) {
 	}
 	f.place.Root = f.plan.root
 	f.tellsReceived = slices.ContainsFunc(c.Values.List(hook.OnMessage), func(line string) bool { return config.HookName(line) == "msg_log" })
-	f.room = newRoom(f.plan.least)
+	f.room = newRoom(f.plan.least, f.plan.prefetch)
 	return f, nil
 }
 

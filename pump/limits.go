@@ -15,7 +15,7 @@ var errOversized = errors.New("it is larger than max_file_size")
 
 // oversized gives up what is announced to be larger than is wanted.
 func (f *Flow) oversized(j *job) bool {
-	most, size := f.cfg.Values.Size("max_file_size"), j.a.Size()
+	most, size := f.plan.largest, j.a.Size()
 	if j.a.HasBlock() {
 		size = j.a.Block.FileSize()
 	}

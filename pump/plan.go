@@ -56,7 +56,10 @@ func newPlan(c *config.Config, h *Host) (plan, error) {
 	p.sync, errs[3] = fetch.ParseSync(v.String("fsync"))
 	p.headers, p.drop, errs[4] = headerOption(c)
 	errs[5] = checkQueue(c)
-	p.least, errs[10] = config.ParseFreeSpace(v.String("min_free"))
+	if c.Preset != config.Sender { // what a destination takes is for its own host to say
+		p.largest = v.Size("max_file_size")
+		p.least, errs[10] = config.ParseFreeSpace(v.String("min_free"))
+	}
 	return p, errors.Join(errs[0], errs[1], about("inflight", errs[2]), about("fsync", errs[3]), about("header", errs[4]), about("queue_type", errs[5]), about("destination", errs[6]), errs[7], about("stage", errs[8]),
 		about("post_topic_prefix", errs[9]), about("min_free", errs[10]))
 }

@@ -13,15 +13,17 @@ import (
 	"srpump/pump/config"
 )
 
-// A room is the space the destinations have. While it is too little, fetches wait in it and nothing more is taken in
-// (sr_options(5), min_free).
+// A room is the space the destinations have. While it is too little, fetches wait in it; what needs no room goes on, so
+// that removals can make some, until as many fetches wait as the flow may have in hand (sr_options(5), min_free).
 type room struct {
 	least config.FreeSpace
+	most  int // fetches that have come to wait when nothing more is taken in
 	look  func(dir string) (space, error)
 
 	mu      sync.Mutex
 	running map[*ongoing]unix.Fsid // fetches, and the filesystem each is for
 	waiting []task
+	came    int           // fetches that came to wait since it is shut, also those that are on disk by now
 	first   want          // what has to fit before it goes on
 	open    chan struct{} // closed when it goes on; nil while it does
 }
@@ -38,8 +40,8 @@ type want struct {
 	t   *ongoing
 }
 
-func newRoom(l config.FreeSpace) *room {
-	return &room{least: l, look: lookAtSpace, running: make(map[*ongoing]unix.Fsid)}
+func newRoom(l config.FreeSpace, most int) *room {
+	return &room{least: l, most: most, look: lookAtSpace, running: make(map[*ongoing]unix.Fsid)}
 }
 
 // lookAtSpace counts as df(1) does: what only root may use is not there.
@@ -96,19 +98,19 @@ var (
 	errLittle    = errors.New("too little free space")
 )
 
-// paused reports whether nothing more is to be taken in.
+// paused reports whether fetches wait.
 func (r *room) paused() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.open != nil
 }
 
-// pass waits while nothing is to be taken in.
+// pass waits while nothing more is to be taken in.
 func (r *room) pass(ctx context.Context) error {
 	r.mu.Lock()
-	open := r.open
+	open, few := r.open, r.came < r.most
 	r.mu.Unlock()
-	if open == nil {
+	if open == nil || few {
 		return nil
 	}
 	select {
@@ -132,6 +134,7 @@ func (r *room) enter(ctx context.Context, j *job, dir string, t *ongoing) (in, f
 	heeds := r.least != (config.FreeSpace{}) || t.rest != nil
 	if r.open != nil || heeds && missing > 0 {
 		r.waiting = append(r.waiting, task{ctx: ctx, j: j})
+		r.came++
 		return false, r.shut(w), nil
 	}
 	r.running[t] = dev
@@ -173,7 +176,7 @@ func (r *room) reopen() (waited []task, yes bool) {
 	}
 	waited = r.waiting
 	close(r.open)
-	r.waiting, r.first, r.open = nil, want{}, nil
+	r.waiting, r.came, r.first, r.open = nil, 0, want{}, nil
 	return waited, true
 }
 

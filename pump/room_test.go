@@ -29,7 +29,7 @@ func roomOf(free *int64) *room {
 	if err != nil {
 		panic(err)
 	}
-	r := newRoom(least)
+	r := newRoom(least, 2)
 	r.look = func(string) (space, error) { return space{free: *free, total: 1000}, nil }
 	return r
 }
@@ -54,8 +54,19 @@ func TestRoom(t *testing.T) {
 	if _, in := enter(301); in || !r.paused() {
 		t.Error("room for more than the first leaves")
 	}
+	taken := func() bool { // whether more is taken in
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		return r.pass(ctx) == nil
+	}
+	if !taken() {
+		t.Error("removals cannot make room")
+	}
 	if _, in := enter(1); in {
-		t.Error("taken in though paused")
+		t.Error("begun though paused")
+	}
+	if taken() {
+		t.Error("as many as may be in hand wait, and more is taken in")
 	}
 	if _, yes := r.reopen(); yes {
 		t.Error("reopened without more room")
@@ -64,6 +75,9 @@ func TestRoom(t *testing.T) {
 	free = 401
 	if waited, yes := r.reopen(); !yes || len(waited) != 2 || r.paused() {
 		t.Errorf("not reopened: %v", waited)
+	}
+	if !taken() {
+		t.Error("reopened, and nothing is taken in")
 	}
 	r.leave(first)
 	if _, _, err := r.enter(t.Context(), &job{}, "d", &ongoing{size: 901}); !errors.Is(err, errNeverFits) {

@@ -227,7 +227,7 @@ func (f *Flow) fetchJob(j *job, tree *fetch.Tree) fetch.Job {
 	if j.ongoing != nil {
 		out.Here = &j.ongoing.here
 	}
-	out.MaxSize, out.Limit = f.cfg.Values.Size("max_file_size"), "max_file_size"
+	out.MaxSize, out.Limit = f.plan.largest, "max_file_size"
 	if j.grown {
 		out.Size = -1
 		if grown := grownAtMost*j.a.Size() + grownAlways; out.MaxSize == 0 || grown < out.MaxSize {

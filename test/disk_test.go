@@ -150,8 +150,8 @@ func fill(name string) error {
 	}
 }
 
-// min_free: what would leave less is not begun, nothing more is taken in and status says so; it goes on by itself
-// once there is room.
+// min_free: what would leave less is not begun and status says so; a removal that is announced meanwhile makes room,
+// and it goes on by itself.
 func TestMinFree(t *testing.T) {
 	h := newHost(t)
 	smallDisk(t, h.path("dst"), "8m")
@@ -176,7 +176,9 @@ func TestMinFree(t *testing.T) {
 	if strings.Count(r.text(), "paused") != 1 || r.says(`\bretry\b`) || r.says("three.*fetched") {
 		t.Errorf("it says:\n%s", r.text())
 	}
-	must(t, os.Remove(h.path("dst/one")))
+	must(t, os.Remove(h.path("src/one")))
+	post("one")
+	r.await("removed path=.*/one")
 	r.await("going on, there is free space again")
 	r.await("fetched path=.*/three")
 	if out, _ := h.run(0, "", "sr_subscribe", "status", "x"); strings.Contains(out, "paused") {
