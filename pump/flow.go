@@ -66,6 +66,7 @@ type Flow struct {
 	pace       *fetch.Pace // of all transfers together
 	room       *room
 	partials   *fetch.Partials // from which interrupted ones go on
+	names      *fetch.Names    // of temporary files; nil when no state is kept
 	sender     *send.Sender    // nil where files are not delivered to another host
 	install    *fetch.Installer
 	finish     *finisher
@@ -215,6 +216,7 @@ func (f *Flow) stop() {
 	if f.install != nil {
 		f.install.Close()
 		f.crew.wait()
+		_ = f.names.Close() // which nobody relies on
 	}
 	if f.saver != nil {
 		if err := f.saver.close(); err != nil {

@@ -193,6 +193,9 @@ func (f *Flow) openTransfers() {
 	f.sources["file"] = transfer.NewFile(transfer.FileOptions{BaseDir: f.cfg.Values.String("base_dir")})
 	f.pace = fetch.NewPace(int64(f.cfg.Values.Int("kbytes_ps")) << 10)
 	f.partials = &fetch.Partials{Dir: filepath.Join(f.state, "partial")}
+	if !f.plan.ephemeral {
+		f.names = fetch.NewNames(filepath.Join(f.state, "inflight"))
+	}
 	f.install = fetch.NewInstaller(fetch.InstallerOptions{Sync: f.plan.sync})
 }
 

@@ -2,6 +2,7 @@ package pump
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -29,11 +30,13 @@ func (f *Flow) sweepLoop(ctx context.Context) {
 }
 
 func (f *Flow) sweep(age time.Duration) {
-	swept, err := f.partials.Sweep(time.Now().Add(-age))
-	for _, path := range swept {
+	before := time.Now().Add(-age)
+	swept, err := f.partials.Sweep(before)
+	named, nerr := f.names.Sweep(before)
+	for _, path := range append(swept, named...) {
 		f.host.Log.Info("left-over removed", "path", path)
 	}
-	if err != nil {
+	if err := errors.Join(err, nerr); err != nil {
 		f.host.Log.Warn("left-overs not all removed", "error", err)
 	}
 }

@@ -216,7 +216,7 @@ func (f *Flow) fetchJob(j *job, tree *fetch.Tree) fetch.Job {
 		Pace:   f.pace,
 		Source: source, Request: request(j), Tree: tree, Path: j.at.Path, Inflight: f.plan.inflight, Tag: f.state,
 		Size: j.a.Size(), Sum: j.a.Sum, Mode: f.mode(j.a), HardLink: f.cfg.Values.String("copy") == "link",
-		KeepSum: f.keepsSums(),
+		KeepSum: f.keepsSums(), Names: f.names,
 	}
 	if native && !inBlocks(j.a) {
 		out.Partials = f.partials

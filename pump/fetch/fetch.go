@@ -47,6 +47,8 @@ type Job struct {
 
 	Partials *Partials // from which interrupted fetches go on; nil: each starts again
 
+	Names *Names // of temporary files; nil: they are not remembered
+
 	HardLink bool // a source on this host becomes a second name of the same file, when it can
 }
 
@@ -93,6 +95,8 @@ func (j *Job) fetch(ctx context.Context) (*Staged, error) {
 	if keep {
 		s.marks = j.newMarks(s, body.Size, body.Validator, j.method())
 		s.marks.begin()
+	} else {
+		j.Names.add(s)
 	}
 	if err := j.fill(ctx, s, body); err != nil {
 		j.abandon(s, err)

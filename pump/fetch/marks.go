@@ -29,14 +29,13 @@ type marks struct {
 
 // newMarks begins to leave word of a staged file with a name.
 func (j *Job) newMarks(s *Staged, size int64, v transfer.Validator, method string) *marks {
-	id, err := idOf(int(s.f.Fd()), "")
+	file, err := s.leftOver()
 	if err != nil {
 		return nil
 	}
 	m := &marks{o: j.Partials, path: j.Partials.word(j.Tree, j.Path), f: s.f, when: time.Now(), idle: make(chan struct{}, 1)}
 	m.idle <- struct{}{}
-	m.p = partial{Source: digest256(j.Request.URL), Root: j.Tree.dir, Temp: s.tempRel(), File: id,
-		Size: size, ETag: v.ETag, ModTime: v.ModTime, Method: method}
+	m.p = partial{leftOver: file, Source: digest256(j.Request.URL), Size: size, ETag: v.ETag, ModTime: v.ModTime, Method: method}
 	return m
 }
 

@@ -31,10 +31,8 @@ func orElse[T int64 | time.Duration](v, otherwise T) T {
 
 // A partial is the word left of one fetch.
 type partial struct {
+	leftOver
 	Source  string // digest of the URL, which may hold a token
-	Root    string // directory of the tree
-	Temp    string // the temporary file, below it
-	File    FileID // which it is: another may have taken its name, and its inode
 	Size    int64  // bytes of the source
 	ETag    string
 	ModTime time.Time

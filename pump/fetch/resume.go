@@ -140,7 +140,7 @@ func (t *Tree) restage(rel string, i Inflight, tag string, p *partial) (*Staged,
 	if err != nil {
 		return nil, err
 	}
-	if s.tempRel() != p.Temp || t.dir != p.Root {
+	if s.tempRel() != string(p.Temp) || t.dir != string(p.Root) {
 		s.close()
 		return nil, nil
 	}

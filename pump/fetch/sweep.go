@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Sweep removes what fetches that were interrupted have left and nobody has gone on with since a time: the word and
@@ -30,7 +28,7 @@ func (p *Partials) Sweep(before time.Time) (swept []string, err error) {
 			err = errors.Join(err, os.Remove(word))
 			continue
 		}
-		path, serr := sweepWord(word)
+		path, serr := sweepWord(word, before)
 		if path != "" {
 			swept = append(swept, path)
 		}
@@ -40,14 +38,14 @@ func (p *Partials) Sweep(before time.Time) (swept []string, err error) {
 }
 
 // sweepWord removes a word after its file, of which it returns the path if it was there.
-func sweepWord(word string) (path string, err error) {
+func sweepWord(word string, before time.Time) (path string, err error) {
 	text, err := os.ReadFile(word)
 	if err != nil {
 		return "", err
 	}
 	var p partial
 	if json.Unmarshal(text, &p) == nil {
-		path, err = p.sweepTemp()
+		path, err = p.sweep(before)
 	}
 	switch {
 	case errors.Is(err, errBusy):
@@ -56,31 +54,4 @@ func sweepWord(word string) (path string, err error) {
 		return "", err
 	}
 	return path, os.Remove(word)
-}
-
-// sweepTemp removes the temporary file a word is about, unless it is another's by now.
-func (p *partial) sweepTemp() (path string, err error) {
-	root, err := os.OpenRoot(p.Root)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	defer root.Close()
-	f, err := root.OpenFile(p.Temp, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ELOOP) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	if id, err := idOf(int(f.Fd()), ""); err != nil || id != p.File {
-		return "", err
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		return "", errBusy
-	}
-	return filepath.Join(p.Root, p.Temp), root.Remove(p.Temp)
 }
