@@ -98,7 +98,8 @@ func TestRoomIsWhatIsFreeNow(t *testing.T) {
 	}
 	left := int64(300)
 	rest := func() int64 { return left }
-	if !enter("blocks", 100, 300, rest) || !enter("blocks", 100, 300, rest) {
+	first, second := enter("blocks", 100, 300, rest), enter("blocks", 100, 300, rest)
+	if !first || !second {
 		t.Fatal("blocks of one file do not share its room")
 	}
 	free, left = 400, 200

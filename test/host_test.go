@@ -5,8 +5,8 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -154,8 +154,10 @@ type realFile struct{ full, name string }
 // realFiles are the files from to to of the toolchain, in the order of their names.
 func realFiles(t testing.TB, from, to int) (out []realFile) {
 	t.Helper()
-	root, n := filepath.Join(runtime.GOROOT(), "src"), 0
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	must(t, err)
+	root, n := filepath.Join(strings.TrimSpace(string(goroot)), "src"), 0
+	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && strings.HasPrefix(d.Name(), ".") {
 			if d.IsDir() {
 				return fs.SkipDir

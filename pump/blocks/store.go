@@ -37,8 +37,8 @@ func OpenStore(dir string, noSync bool) (*Store, error) {
 		return nil, fmt.Errorf("cannot read journals: %w", err)
 	}
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), doneEnd); ok {
-			s.known[name] = s.known[name]
+		if name, ok := strings.CutSuffix(e.Name(), doneEnd); ok && !s.known[name] {
+			s.known[name] = false
 		}
 		if name, ok := strings.CutSuffix(e.Name(), journalEnd); ok {
 			s.known[name] = true

@@ -196,7 +196,7 @@ func TestRxPipe(t *testing.T) {
 	for range 20000 { // more than a pipe holds
 		show("full")
 	}
-	if s := got(fd); strings.Trim(s, "/data/full\n") != "" || !strings.HasSuffix(s, "/data/a/full\n") {
+	if s := got(fd); strings.Trim(s, "/datful\n") != "" || !strings.HasSuffix(s, "/data/a/full\n") {
 		t.Errorf("of a full pipe: %.100q", s)
 	}
 	unix.Close(fd)

@@ -95,7 +95,7 @@ func program(kind, command string, env Env) (Hook, error) {
 	case err != nil:
 		return nil, err
 	case env.Option == Plugin && kind == "cmd":
-		return nil, errors.New("a plugin is asked at every point, so it is an exec:")
+		return nil, errors.New("a plugin is asked at every point, which takes an exec: and no cmd: program")
 	case kind == "exec":
 		return newCoprocess(words, env)
 	}

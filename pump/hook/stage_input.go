@@ -18,7 +18,6 @@ type StageInput struct {
 	Done func(Verdict)
 
 	id       int64
-	line     []byte // as it is given
 	given    time.Time
 	life     int  // how often it was given: outputs of one life are nothing to the next
 	late     bool // it was in a filter's hands for too long
