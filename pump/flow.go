@@ -65,9 +65,10 @@ type Flow struct {
 	sources    transfer.Set
 	pace       *fetch.Pace // of all transfers together
 	room       *room
-	partials   *fetch.Partials // from which interrupted ones go on
-	names      *fetch.Names    // of temporary files; nil when no state is kept
-	sender     *send.Sender    // nil where files are not delivered to another host
+	oversize   atomic.Pointer[string] // the version of a file that was last said to be oversized
+	partials   *fetch.Partials        // from which interrupted ones go on
+	names      *fetch.Names           // of temporary files; nil when no state is kept
+	sender     *send.Sender           // nil where files are not delivered to another host
 	install    *fetch.Installer
 	finish     *finisher
 	suspects   int // deliveries that a run killed before this one may have done already

@@ -22,7 +22,13 @@ func (f *Flow) oversized(j *job) bool {
 	if most <= 0 || size <= most {
 		return false
 	}
-	f.giveUp(j, fmt.Errorf("%w: %d bytes, allowed are %d", errOversized, size, most))
+	err := fmt.Errorf("%w: %d bytes, allowed are %d", errOversized, size, most)
+	v := fmt.Sprint(j.at.Full(), size, j.a.Header("mtime"))
+	if before := f.oversize.Swap(&v); j.a.HasBlock() && before != nil && *before == v {
+		f.lose(j, err) // it was said of another block
+	} else {
+		f.giveUp(j, err)
+	}
 	return true
 }
 

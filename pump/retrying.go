@@ -125,9 +125,14 @@ func (f *Flow) later(do func()) {
 
 // giveUp keeps aside what can never be done.
 func (f *Flow) giveUp(j *job, err error) {
+	f.host.Log.Error("given up", "path", j.a.Path, "topic", j.a.Topic, "error", err, "file", f.DeadLetters(), blockOf(j))
+	f.lose(j, err)
+}
+
+// lose is giveUp for what it was said of.
+func (f *Flow) lose(j *job, err error) {
 	f.Counters.GivenUp.Add(1)
 	f.report(j, codeGivenUp, "Unable to process")
-	f.host.Log.Error("given up", "path", j.a.Path, "topic", j.a.Topic, "error", err, "file", f.DeadLetters(), blockOf(j))
 	m, encErr := post.Encode(j.came)
 	if encErr != nil {
 		m = post.Message{Topic: j.came.Topic, Headers: j.came.Headers, Body: []byte(j.came.Text())}
