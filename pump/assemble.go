@@ -147,6 +147,7 @@ func (f *Flow) announcedAll(ctx context.Context, j *job, a *assembly, err error)
 		return
 	case errors.Is(err, broker.ErrClosed), ctx.Err() != nil: // it comes again
 	case errors.Is(err, broker.ErrMessage), errors.Is(err, broker.ErrPrecondition):
+		a.failed() // a later block, or this one given again, announces them
 		f.giveUp(j, err)
 	default:
 		a.failed()
@@ -230,7 +231,7 @@ func (f *Flow) abandon(a *assembly) {
 		}
 		a.from = fetch.Job{Tree: tree, Path: file.Path, Inflight: f.plan.inflight, Tag: f.state}
 	}
-	if err := a.discard(f.assemblies.store); err != nil {
+	if err := a.discard(f.assemblies.store.Forget); err != nil {
 		f.host.Log.Error("not removed", "path", a.full, "error", err)
 	}
 }

@@ -69,7 +69,7 @@ func (s *assemblies) leave(a *assembly) {
 		return
 	}
 	if a.isEmpty() {
-		_ = a.discard(s.store) // what cannot be removed waits for its blocks
+		_ = a.discard(s.store.Withdraw) // what cannot be removed waits for its blocks
 	}
 	if a.over || a.spoilt || a.journal == nil {
 		a.close()
@@ -257,8 +257,8 @@ func (a *assembly) freeze(s *blocks.Store) (err error) {
 }
 
 // discard removes everything there is of the file. The journal goes first: without it what is left of the
-// temporary file is nobody's, and swept.
-func (a *assembly) discard(s *blocks.Store) error {
+// temporary file is nobody's, and swept. forget removes it, alone or with what was done before.
+func (a *assembly) discard(forget func(full string) error) error {
 	id := fetch.FileID{}
 	if a.journal != nil {
 		id = fileID(a.journal.File().Temp)
@@ -266,7 +266,7 @@ func (a *assembly) discard(s *blocks.Store) error {
 	if a.temp == nil && id != (fetch.FileID{}) && a.from.Tree != nil && !a.installed {
 		a.temp, _ = fetch.OpenSparse(a.from, id) // what is gone needs no removal
 	}
-	if err := s.Forget(a.full); err != nil {
+	if err := forget(a.full); err != nil {
 		return err
 	}
 	if a.temp != nil {

@@ -138,11 +138,11 @@ func (f *Flow) openAssembly(j *job, a *assembly, tree *fetch.Tree, v blocks.Vers
 		default:
 			f.host.Log.Info("incomplete, replaced by a newer version", "path", a.full, "announced", j.a.Time)
 		}
-		if err := a.discard(store); err != nil {
+		if err := a.discard(store.Forget); err != nil {
 			return err
 		}
 	}
-	if err := f.doneBefore(a, from, v); err != nil {
+	if err := f.doneBefore(j, a, from, v); err != nil {
 		return err
 	}
 	file := blocks.File{Root: j.at.Root, Path: j.at.Path, Version: v}
@@ -166,36 +166,12 @@ func (f *Flow) continueAssembly(j *job, a *assembly, from fetch.Job, v blocks.Ve
 	return a.journal.Later(v)
 }
 
-// doneBefore fails when the file was put together before, from these blocks or newer ones.
-func (f *Flow) doneBefore(a *assembly, from fetch.Job, v blocks.Version) error {
-	done, known := f.assemblies.store.Finished(a.full)
-	if !known || v.Posted.After(done.Posted) {
-		return nil
-	}
-	if from.Tree != nil {
-		look, err := from.Tree.Look(from.Path)
-		if err != nil || look.Size != done.Cut.FileSize() {
-			return nil // it is not here any more
-		}
-	}
-	if v.Cut != done.Cut || v.Mtime != done.Mtime {
-		return errOlder
-	}
-	return errFinished
-}
-
 // lost has all blocks of a file fetched again whose temporary file is gone, or verified again.
 func (f *Flow) lost(j *job, a *assembly, why error) error {
 	if err := a.freeze(f.assemblies.store); err != nil {
 		return err
 	}
-	n := 0
-	err := a.journal.Each(func(r blocks.Record) error {
-		if n++; r.Number == j.a.Block.Number {
-			return nil
-		}
-		return f.awaken(r, why.Error())
-	})
+	n, err := f.awakenOthers(a.journal, j.a.Block.Number, why.Error())
 	if errors.Is(why, errAltered) {
 		f.host.Log.Warn("changed here, its blocks are verified again", "path", j.from.Local, "blocks", n, "error", err)
 	} else {
@@ -216,7 +192,7 @@ func (f *Flow) blockHere(ctx context.Context, j *job, a *assembly, log *blocks.J
 		f.failed(ctx, j, err)
 		return true
 	}
-	same := !j.a.Sum.Verifiable() || j.a.Sum.Method != r.Sum.Method || j.a.Sum.Equal(r.Sum)
+	same := sameSum(j.a, r)
 	switch {
 	case same && log.Complete():
 		f.assemble(ctx, j, a, tree)

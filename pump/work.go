@@ -26,7 +26,7 @@ func (f *Flow) work(ctx context.Context, j *job) {
 		f.without(ctx, j)
 		return
 	}
-	if f.order.has(j.at.Full(), j.a.Time.Time()) {
+	if f.order.has(j.at.Full(), j.a.Time.Time()) && !f.continues(j) {
 		f.Counters.Superseded.Add(1)
 		f.host.Log.Info("superseded", "path", j.at.Full(), "announced", j.a.Time)
 		f.end(j, dropped)

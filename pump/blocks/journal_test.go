@@ -247,9 +247,11 @@ func TestDone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range []*Store{s, store(t, dir)} {
-		if v, ok := s.Finished("/root/d/x"); !ok || v != file(t).Version || len(s.Unfinished()) > 0 {
-			t.Errorf("%+v %v", v, ok)
+		done, err := s.OpenDone("/root/d/x")
+		if err != nil || done.File() != file(t) || len(s.Unfinished()) > 0 {
+			t.Fatalf("%+v %v", done, err)
 		}
+		done.Close()
 	}
 	s.Sweep(time.Now().Add(-time.Hour))
 	if !s.Knows("/root/d/x") {
@@ -258,6 +260,36 @@ func TestDone(t *testing.T) {
 	s.Sweep(time.Now().Add(time.Hour))
 	if left, _ := os.ReadDir(dir); len(left) > 0 || s.Knows("/root/d/x") {
 		t.Errorf("left %v", left)
+	}
+}
+
+// What is begun anew and withdrawn leaves what was done before; what is forgotten leaves nothing.
+func TestWithdraw(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "blocks")
+	s := store(t, dir)
+	if err := s.Done("/root/d/x", begin(t, s)); err != nil {
+		t.Fatal(err)
+	}
+	j := begin(t, s)
+	if _, err := s.OpenDone("/root/d/x"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("done while another is open: %v", err)
+	}
+	if err := errors.Join(j.Close(), s.Withdraw("/root/d/x")); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*Store{s, store(t, dir)} {
+		done, err := s.OpenDone("/root/d/x")
+		if err != nil || len(s.Unfinished()) > 0 {
+			t.Fatal(err)
+		}
+		done.Close()
+	}
+	if err := s.Forget("/root/d/x"); err != nil || s.Knows("/root/d/x") {
+		t.Errorf("known still, %v", err)
+	}
+	begin(t, s).Close()
+	if err := s.Withdraw("/root/d/x"); err != nil || s.Knows("/root/d/x") {
+		t.Errorf("known still, %v", err)
 	}
 }
 

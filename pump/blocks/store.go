@@ -126,34 +126,47 @@ func (s *Store) Done(full string, j *Journal) error {
 	return j.Close()
 }
 
-// Finished is the version that was last done of what goes to a path.
-func (s *Store) Finished(full string) (Version, bool) {
+// OpenDone opens the journal of what was last done of a path, to be read; the error is fs.ErrNotExist where there
+// is none, or another one is open.
+func (s *Store) OpenDone(full string) (*Journal, error) {
 	name := nameOf(full)
 	if !s.is(name, false) {
-		return Version{}, false
+		return nil, fs.ErrNotExist
 	}
-	j, err := open(filepath.Join(s.dir, name+doneEnd), s.noSync)
-	if err != nil {
-		return Version{}, false
-	}
-	defer j.Close()
-	return j.File().Version, true
+	return open(filepath.Join(s.dir, name+doneEnd), s.noSync)
 }
 
-// Forget removes the journals of a path, open or not.
-func (s *Store) Forget(full string) error {
-	name := nameOf(full)
+// Forget removes the journals of a path, open or not, durably.
+func (s *Store) Forget(full string) error { return s.remove(nameOf(full), journalEnd, doneEnd) }
+
+// Withdraw removes the journal of a path that is open, durably; what was done before it is known as before.
+func (s *Store) Withdraw(full string) error { return s.remove(nameOf(full), journalEnd) }
+
+func (s *Store) remove(name string, ends ...string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, known := s.known[name]; !known {
 		return nil
 	}
-	for _, end := range []string{journalEnd, doneEnd} {
-		if err := os.Remove(filepath.Join(s.dir, name+end)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	removed := false
+	for _, end := range ends {
+		err := os.Remove(filepath.Join(s.dir, name+end))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("cannot remove journal: %w", err)
 		}
+		removed = removed || err == nil
 	}
-	delete(s.known, name)
+	if _, err := os.Lstat(filepath.Join(s.dir, name+doneEnd)); err == nil {
+		s.known[name] = false
+	} else {
+		delete(s.known, name)
+	}
+	if !removed {
+		return nil
+	}
+	if err := s.syncDir(); err != nil {
+		return fmt.Errorf("cannot remove journal: %w", err)
+	}
 	return nil
 }
 
