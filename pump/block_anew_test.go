@@ -36,10 +36,8 @@ func TestBlocksOfTwoStates(t *testing.T) {
 	h.settled(f, 2)
 	web.put("/x", two)
 	h.post("xpublic", bs[0])
+	h.until("the older state is here", func() bool { return h.content("out/x") == string(one) })
 	h.settled(f, 3)
-	if h.content("out/x") != string(one) {
-		t.Fatal("it is not the older state yet")
-	}
 	web.put("/x", two[:1])
 	h.post("xpublic", bs[1])
 	h.until("it cannot be fetched", func() bool { return f.Counters.Retried.Load() > 0 })
