@@ -54,5 +54,15 @@ func (l *leftOver) sweep(before time.Time) (path string, err error) {
 	if !time.Unix(st.Ctim.Unix()).Before(before) || unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
 		return "", errBusy
 	}
+	if !names(root, string(l.Temp), f) {
+		return "", errBusy // who had the lock before has ended it, and the name may be another's
+	}
 	return filepath.Join(string(l.Root), string(l.Temp)), root.Remove(string(l.Temp))
+}
+
+// names reports whether a path below a root still is that of an open file.
+func names(root *os.Root, path string, f *os.File) bool {
+	is, err := f.Stat()
+	now, errNow := root.Lstat(path)
+	return err == nil && errNow == nil && os.SameFile(is, now)
 }
