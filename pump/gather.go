@@ -32,8 +32,8 @@ func (f *Flow) gather(ctx context.Context) error {
 			}
 			return err
 		}
+		f.Counters.Received.Add(1)
 		f.take(ctx, d)
-		f.Counters.Received.Add(1) // it is among the jobs, or has ended
 	}
 }
 

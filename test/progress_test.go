@@ -44,7 +44,7 @@ func TestProgressAction(t *testing.T) {
 		t.Errorf("progress is %+v", now)
 	}
 	out, _ := h.run(0, "", "sr_subscribe", "progress", "x")
-	if !strings.Contains(out, h.path("dst/big")+" 50% 1.0 MiB 0 B/s\n") || !strings.Contains(out, "sr_subscribe x: 1 transfers") {
+	if !strings.Contains(out, h.path("dst/big")+" 50% 1.0 MiB 0 B/s\n") || !strings.Contains(out, "sr_subscribe x: 1 transfer,") {
 		t.Errorf("progress is\n%s", out)
 	}
 	close(half)

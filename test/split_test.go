@@ -42,9 +42,7 @@ func TestExchangeSplit(t *testing.T) {
 		s = h.start("sr_winnow", "foreground", "split")
 		waitFor(t, "all have passed", func() bool { return got.different() == 2*n && drained(t, conn, queue, shards) }, s.text)
 		s.stop()
-		if !drained(t, conn, queue, shards) {
-			t.Error("some are left unacknowledged")
-		}
+		waitFor(t, "none is left unacknowledged", func() bool { return drained(t, conn, queue, shards) }, s.text)
 		h.run(0, "", "sr_winnow", "cleanup", "split")
 		for i := range shards {
 			if _, err := conn.DeclareQueue(t.Context(), broker.Queue{Name: fmt.Sprintf("%s_%02d", queue, i), Passive: true}); err == nil {
