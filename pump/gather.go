@@ -32,7 +32,6 @@ func (f *Flow) gather(ctx context.Context) error {
 			}
 			return err
 		}
-		f.Counters.Received.Add(1)
 		f.take(ctx, d)
 	}
 }
@@ -57,6 +56,7 @@ func (f *Flow) take(ctx context.Context, d *broker.Delivery) {
 	}
 	j.came = j.a
 	f.jobs.add(j)
+	f.Counters.Received.Add(1)
 	if err != nil {
 		f.Counters.Malformed.Add(1)
 		f.reportMalformed(j, d.Key, err)
