@@ -3,7 +3,9 @@ package fetch
 import (
 	"hash"
 	"io"
+	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"srpump/post"
 )
@@ -16,6 +18,10 @@ const (
 	// inPipe is the number of large buffers between reading and hashing.
 	inPipe = 4
 )
+
+// copying is how many large files are copied in this process: a second goroutine for each pays while there is a
+// processor for it, and costs where there is none.
+var copying atomic.Int32
 
 // Buffers are pooled: the collector would otherwise see 64 KiB per small file.
 var (
@@ -32,14 +38,7 @@ func (j *Job) copyBody(s *Staged, size int64, body io.Reader, method string) (in
 
 // copy brings a file of so many bytes, below zero of an unknown number, to its end. It returns its size and sum.
 func (c *copier) copy(size int64, method string) (int64, post.Fingerprint, error) {
-	var err error
-	if size >= 0 && size < pipelined || c.hash == nil && size < pipelined {
-		buf := smallBuffers.Get().(*[smallBuffer]byte)
-		err = c.inline(buf[:])
-		smallBuffers.Put(buf)
-	} else {
-		err = c.pipeline()
-	}
+	err := c.bring(size)
 	if err != nil {
 		c.marks.end(c.n, c.hash)
 		return c.n, post.Fingerprint{}, err
@@ -48,6 +47,23 @@ func (c *copier) copy(size int64, method string) (int64, post.Fingerprint, error
 		return c.n, post.Fingerprint{}, nil
 	}
 	return c.n, post.OfHash(method, c.hash), nil
+}
+
+// bring chooses how.
+func (c *copier) bring(size int64) error {
+	if size < pipelined && (size >= 0 || c.hash == nil) {
+		buf := smallBuffers.Get().(*[smallBuffer]byte)
+		defer smallBuffers.Put(buf)
+		return c.inline(buf[:])
+	}
+	n := copying.Add(1)
+	defer copying.Add(-1)
+	if c.hash != nil && 2*int(n) <= runtime.GOMAXPROCS(0) {
+		return c.pipeline()
+	}
+	buf := largeBuffers.Get().(*[largeBuffer]byte)
+	defer largeBuffers.Put(buf)
+	return c.inline(buf[:])
 }
 
 // copier moves bytes from a source to a file and through a hash.
@@ -105,11 +121,6 @@ func (c *copier) inline(buf []byte) error {
 
 // pipeline hashes in a second goroutine, which ends before it returns.
 func (c *copier) pipeline() error {
-	if c.hash == nil {
-		buf := largeBuffers.Get().(*[largeBuffer]byte)
-		defer largeBuffers.Put(buf)
-		return c.inline(buf[:])
-	}
 	full, free := make(chan []byte, inPipe), make(chan []byte, inPipe)
 	for range inPipe {
 		buf := largeBuffers.Get().(*[largeBuffer]byte)

@@ -5,12 +5,14 @@ import (
 	"context"
 	"crypto/md5"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -147,6 +149,39 @@ func TestFetchAndInstall(t *testing.T) {
 		}
 		only(t, tree, "a/b/c", "chunked")
 	}
+}
+
+// Large files are fetched the same whether a processor is left for their sums or not.
+func TestManyLargeAtOnce(t *testing.T) {
+	in, tree := installer(t, SyncOff), openTree(t, TreeOptions{})
+	data := bytes.Repeat([]byte("0123456"), 3*pipelined/7)
+	const many = 8
+	var under, over sync.WaitGroup
+	under.Add(many)
+	for i := range many {
+		j := job(t, tree, fmt.Sprint("f", i), data)
+		j.Source = together{j.Source, &under}
+		over.Go(func() {
+			if err := put(t, in, j); err != nil {
+				t.Error(err)
+			}
+			holds(t, tree, j.Path, data)
+		})
+	}
+	over.Wait()
+}
+
+// together lets nobody read before all have asked.
+type together struct {
+	transfer.Getter
+	asked *sync.WaitGroup
+}
+
+func (g together) Get(ctx context.Context, r transfer.Request) (*transfer.Body, error) {
+	body, err := g.Getter.Get(ctx, r)
+	g.asked.Done()
+	g.asked.Wait()
+	return body, err
 }
 
 func TestSums(t *testing.T) {
