@@ -225,7 +225,7 @@ func readUpTo(path string, most int64) ([]byte, error) {
 	defer f.Close()
 	b, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(b)) > most {
-		err = broken{fmt.Errorf("its .meta has more than %d bytes", most)}
+		err = broken{fmt.Errorf("it has more than %d bytes", most)}
 	}
 	return b, err
 }
