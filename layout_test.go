@@ -45,6 +45,8 @@ var mayImport = map[string][]string{
 	"pipeline/warc/command":  {"pipeline/warc"},
 	"pipeline/spool":         {"partition", "post", "pump/broker", "pump/config", "pump/daemon"},
 	"pipeline/sfm/outbox":    {"pump/broker", "pipeline/spool"},
+	"pipeline/sfm":           {},
+	"pipeline/sfm/items":     {"pipeline/sfm", "pipeline/warc"},
 	"cmd/internal/pipelines": {"pump", "pump/broker", "pump/config", "pump/daemon", "pipeline/spool"},
 	"cmd/internal/cli":       {"pump", "pump/adopt", "pump/audit", "pump/manage", "pump/config", "pump/broker", "pump/daemon", "pump/serve", "winnow", "pump/retry", "examples"},
 }
