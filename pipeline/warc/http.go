@@ -105,6 +105,11 @@ func (r *Record) Payload() (io.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	return m.Payload()
+}
+
+// Payload is the body as it was meant, as that of its record.
+func (m *Message) Payload() (io.Reader, error) {
 	body, err := m.decoded()
 	if err != nil {
 		return nil, err

@@ -1,0 +1,87 @@
+package items
+
+import (
+	"slices"
+
+	"srpump/pipeline/warc"
+)
+
+// A Reader reads the records of one file after the other, each from its first record on. Several
+// goroutines need a Reader each.
+type Reader struct {
+	// Kinds are those of the items it yields. A harvest counts those of the first, and for
+	// those of the others they are what goes with them.
+	Kinds []string
+	// Label is what the counted items are called in statuses, such as "flickr photos".
+	Label string
+	// Report is told of what cannot be read; may be nil.
+	Report func(Damage)
+
+	formats []format
+	about   about
+	lines   lines
+}
+
+// A Damage is something that cannot be read, and where.
+type Damage struct {
+	Offset int64  // of the record, or of its gzip member, in the file, in bytes
+	Line   int    // of the payload, from 1; 0 is all of it
+	URI    string // of the record
+	Reason string
+}
+
+// For is the reader of what harvests of a type make; false for types that are not known.
+// Harvests of type web have no items.
+func For(harvestType string) (*Reader, bool) {
+	for _, p := range platforms() {
+		if slices.Contains(p.types, harvestType) {
+			return &Reader{Kinds: p.kinds, Label: p.label, formats: p.own()}, true
+		}
+	}
+	return nil, false
+}
+
+// Any is a reader for all platforms: it goes by what the file says of its harvest, else by the
+// addresses of the records.
+func Any() *Reader {
+	r := &Reader{Label: "items"}
+	for _, p := range platforms() {
+		r.Kinds = append(r.Kinds, p.kinds...)
+		r.formats = append(r.formats, p.own()...)
+	}
+	return r
+}
+
+// Types are all harvest types that there are readers for.
+func Types() []string {
+	var types []string
+	for _, p := range platforms() {
+		types = append(types, p.types...)
+	}
+	return types
+}
+
+// Counts tells whether an item is one of those a harvest counts.
+func (r *Reader) Counts(i Item) bool { return len(r.Kinds) > 0 && i.Kind == r.Kinds[0] }
+
+// Items yields the items of a record, in their order; nothing for records that are not its own.
+// A warcinfo record says what the following ones are of. The error is that of yield, or of the
+// input; what is wrong with the record is reported instead. The block of the record is read as
+// far as needed.
+func (r *Reader) Items(rec *warc.Record, yield func(Item) error) error {
+	switch rec.Type() {
+	case warc.Info:
+		r.about = aboutOf(rec)
+		return nil
+	case warc.Response, warc.Resource:
+	default:
+		return nil
+	}
+	target := targetOf(rec)
+	for _, f := range r.formats {
+		if f.is(target, r.about) {
+			return r.read(f, rec, target, yield)
+		}
+	}
+	return nil
+}
