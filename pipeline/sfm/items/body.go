@@ -27,6 +27,7 @@ type page struct {
 	yield  func(Item) error
 	report func(Damage)
 	lines  *lines
+	asked  bool // the file, or who reads it, says that it is of this platform
 }
 
 // emit gives an item out once its document is read; one without an id is none.
@@ -45,7 +46,8 @@ func (p *page) damaged(line int, reason string) {
 
 // read reads a record of a format.
 func (r *Reader) read(f format, rec *warc.Record, t target, yield func(Item) error) error {
-	p := &page{target: t, rec: rec, media: warc.MediaType(rec.Fields.Get(warc.FieldContentType)), yield: yield, report: r.Report, lines: &r.lines}
+	p := &page{target: t, rec: rec, media: warc.MediaType(rec.Fields.Get(warc.FieldContentType)), yield: yield, report: r.Report, lines: &r.lines,
+		asked: r.asked || r.about.harvest != ""}
 	body := rec.Block
 	if rec.IsHTTP() {
 		m, err := warc.ReadMessage(rec.Block)

@@ -23,6 +23,13 @@ func platforms() []platform {
 		{[]string{"twitter_search", "twitter_user_timeline", "twitter_filter", "twitter_sample"}, []string{TwitterStatus}, "tweets", twitterFormats()},
 		{[]string{"twitter_search_2", "twitter_user_timeline_2", "twitter_academic_search", "twitter_filter_stream"}, []string{TwitterStatus}, "tweets", twitter2Formats()},
 		{[]string{"flickr_user"}, []string{FlickrPhoto, FlickrSizes}, "flickr photos", flickrFormats()},
+		{[]string{"tumblr_blog_posts"}, []string{TumblrPosts}, "tumblr posts", tumblrFormats()},
+		{[]string{"weibo_timeline", "weibo_search"}, []string{WeiboStatus}, "weibos", weiboFormats()},
+		{[]string{"mastodon_timeline"}, []string{MastodonStatus}, "mastodon statuses", mastodonFormats()},
+		{[]string{"mastodon_stream"}, []string{MastodonStatus}, "mastodon statuses", mastodonStreamFormats()},
+		{[]string{"bluesky_author"}, []string{BlueskyPost}, "bluesky posts", blueskyFormats()},
+		{[]string{"bluesky_jetstream"}, []string{BlueskyPost}, "bluesky posts", jetstreamFormats()},
+		{[]string{"feed"}, []string{FeedItem}, "feed items", feedFormats()},
 		{[]string{"web"}, nil, "web resources", nil},
 	}
 }

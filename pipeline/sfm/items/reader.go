@@ -18,6 +18,7 @@ type Reader struct {
 	Report func(Damage)
 
 	formats []format
+	asked   bool // for one platform
 	about   about
 	lines   lines
 }
@@ -35,7 +36,7 @@ type Damage struct {
 func For(harvestType string) (*Reader, bool) {
 	for _, p := range platforms() {
 		if slices.Contains(p.types, harvestType) {
-			return &Reader{Kinds: p.kinds, Label: p.label, formats: p.own()}, true
+			return &Reader{Kinds: p.kinds, Label: p.label, formats: p.own(), asked: true}, true
 		}
 	}
 	return nil, false
@@ -46,7 +47,11 @@ func For(harvestType string) (*Reader, bool) {
 func Any() *Reader {
 	r := &Reader{Label: "items"}
 	for _, p := range platforms() {
-		r.Kinds = append(r.Kinds, p.kinds...)
+		for _, kind := range p.kinds {
+			if !slices.Contains(r.Kinds, kind) {
+				r.Kinds = append(r.Kinds, kind)
+			}
+		}
 		r.formats = append(r.formats, p.own()...)
 	}
 	return r

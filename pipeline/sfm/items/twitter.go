@@ -15,17 +15,17 @@ func twitterFormats() []format {
 		},
 		document: func(p *page, c *cursor) {
 			if c.peek() == '[' {
-				c.array(func() { p.tweet(c) })
+				c.array(func() { p.tweet(c, false) })
 				return
 			}
-			p.tweet(c)
+			p.tweet(c, true)
 		},
 	}}
 }
 
-// tweet reads a status, or the answer to a search, which has several. Notices of streams, and
-// errors, have no id.
-func (p *page) tweet(c *cursor) {
+// tweet reads a status, or, when it is the whole answer, that to a search, which has several.
+// Notices of streams, and errors, have no id.
+func (p *page) tweet(c *cursor, whole bool) {
 	i := Item{Kind: TwitterStatus}
 	i.Raw = c.whole(func(key []byte) {
 		switch string(key) {
@@ -40,7 +40,9 @@ func (p *page) tweet(c *cursor) {
 				}
 			})
 		case "statuses":
-			c.array(func() { p.tweet(c) })
+			if whole {
+				c.array(func() { p.tweet(c, false) })
+			}
 		}
 	})
 	if c.err == nil {
