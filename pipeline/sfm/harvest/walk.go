@@ -139,6 +139,9 @@ func (w *Walk) Next(ctx context.Context) error {
 	return w.rec.rollIfDue()
 }
 
+// Stopping is closed when the harvest is to end, for a type that waits for something else as well.
+func (w *Walk) Stopping() <-chan struct{} { return w.stop }
+
 func (w *Walk) stopped() bool {
 	select {
 	case <-w.stop:

@@ -1,0 +1,102 @@
+package platform
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"srpump/pipeline/sfm"
+	"srpump/pipeline/sfm/harvest"
+)
+
+// giveUp is after how many seeds that failed one after the other a walk ends: the API is down.
+const giveUp = 3
+
+// each walks seed after seed. One that fails does not keep the others from being walked; then
+// the walk has failed all the same, and the next try takes up what is left.
+func each(ctx context.Context, w *harvest.Walk, walk func(context.Context, sfm.Seed) error) error {
+	var failed []error
+	row := 0
+	for _, seed := range w.Start().Seeds {
+		err := walk(ctx, seed)
+		var trouble *seedError
+		switch {
+		case errors.As(err, &trouble):
+			w.Warn(known(seed, trouble.trouble), label(seed)+": "+trouble.detail, seed.ID)
+			row, err = 0, w.Next(ctx)
+		case err == nil:
+			row, err = 0, w.Next(ctx)
+		case final(ctx, err):
+		default:
+			w.Log().Warn("harvest leaves a seed", "harvest", w.Start().ID, "seed", seed.ID, "error", err)
+			failed, row, err = append(failed, err), row+1, nil
+		}
+		if err != nil {
+			return err
+		}
+		if row == giveUp {
+			break
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// amount is a number of the request, above 0.
+func amount(w *harvest.Walk, name string, preset int64) int64 {
+	if n, ok := w.Start().Options[name].(json.Number); ok {
+		if i, err := n.Int64(); err == nil && i > 0 {
+			return i
+		}
+	}
+	return preset
+}
+
+// words is a list of the request; one word alone is a list of one.
+func words(v any) (out []string) {
+	switch v := v.(type) {
+	case string:
+		return strings.FieldsFunc(v, func(c rune) bool { return c == ',' || c == ' ' })
+	case []any:
+		for _, e := range v {
+			out = append(out, fmt.Sprint(e))
+		}
+	}
+	return out
+}
+
+// A seedError is trouble with one seed, which trying again does not end. It becomes a warning.
+type seedError struct{ trouble, detail string }
+
+func (e *seedError) Error() string { return e.detail }
+
+// The troubles of seeds a requester acts upon.
+const (
+	notFound     = "not_found"
+	unauthorized = "unauthorized"
+	suspended    = "suspended"
+)
+
+// known is the code of a warning: what the seed is known by and its trouble, such as uid_not_found.
+func known(seed sfm.Seed, trouble string) string {
+	if seed.UID != "" {
+		return "uid_" + trouble
+	}
+	return "token_" + trouble
+}
+
+// label is what a warning calls a seed.
+func label(seed sfm.Seed) string {
+	if s := seed.Token.String(); s != "" {
+		return s
+	}
+	return seed.UID
+}
+
+// final tells whether an error is about the whole walk: it is to stop, it must not be tried
+// again, or what was harvested cannot be kept.
+func final(ctx context.Context, err error) bool {
+	return err != nil && (ctx.Err() != nil || errors.Is(err, harvest.ErrStopped) || errors.As(err, new(*harvest.Refusal)) ||
+		errors.As(err, new(*harvest.PersistError)))
+}

@@ -1,0 +1,160 @@
+package platform
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"srpump/pipeline/sfm"
+	"srpump/pipeline/sfm/harvest"
+	"srpump/pipeline/warc"
+)
+
+const (
+	// webDelay is the time between two requests to one host, and webPatience how long one
+	// address may take, redirections and all.
+	webDelay    = time.Second
+	webPatience = 2 * time.Minute
+	// webMax is how much of an address is taken, in bytes.
+	webMax = 64 << 20
+	// webWarnings is how many addresses are told of one by one.
+	webWarnings = 50
+	// webDigests is how many payloads of a collection are remembered to be recognised.
+	webDigests = 50_000
+)
+
+// web harvests addresses, such as those found in what another harvest has recorded: each once,
+// with the redirections on the way. What a server's robots.txt forbids is left out, RFC 9309; a
+// payload the collection has already becomes a revisit record.
+func web() *harvest.Type {
+	return &harvest.Type{Name: sfm.TypeWeb, Service: "Web Harvester", Module: "web_harvester", MinSeeds: 1, MaxSeeds: -1,
+		Walk: func(ctx context.Context, w *harvest.Walk) error {
+			c := &crawler{w: w, hosts: make(map[string]*host), max: amount(w, "max_bytes", webMax), obey: w.Flag("robots", true),
+				delay: duration(w, "delay", webDelay), patience: duration(w, "timeout", webPatience)}
+			w.State("digests", &c.digests)
+			return c.walk(ctx)
+		}}
+}
+
+// duration is a number of seconds of the request.
+func duration(w *harvest.Walk, name string, preset time.Duration) time.Duration {
+	d, err := time.ParseDuration(w.Option(name) + "s")
+	if err != nil || d < 0 {
+		return preset
+	}
+	return d
+}
+
+// A crawler walks from address to address.
+type crawler struct {
+	w               *harvest.Walk
+	max             int64
+	obey            bool
+	delay, patience time.Duration
+	hosts           map[string]*host
+	digests         int // how many are remembered
+	count           struct{ fetched, known, forbidden, failed int }
+}
+
+// walk visits the seeds in their order. A walk that was interrupted goes on behind the last one
+// that was visited.
+func (c *crawler) walk(ctx context.Context) error {
+	key, seeds, from := "position@"+c.w.Start().ID, c.w.Start().Seeds, 0
+	c.w.State(key, &from)
+	for i := min(from, len(seeds)); i < len(seeds); i++ {
+		if err := c.visit(ctx, seeds[i]); err != nil {
+			return err
+		}
+		c.w.Keep(key, i+1)
+		if err := c.w.Next(ctx); err != nil {
+			return err
+		}
+	}
+	c.w.Keep(key, nil)
+	if c.count.fetched+c.count.known+c.count.forbidden == 0 && c.count.failed > 0 {
+		return fmt.Errorf("cannot fetch any of the %d addresses", c.count.failed)
+	}
+	c.w.Info("web_fetched", fmt.Sprintf("%d addresses fetched, %d more with content known before, %d forbidden by robots.txt, %d failed",
+		c.count.fetched, c.count.known, c.count.forbidden, c.count.failed), "")
+	return nil
+}
+
+// visit fetches one address. Its trouble is its own: the walk goes on.
+func (c *crawler) visit(ctx context.Context, seed sfm.Seed) error {
+	t := &trip{w: c.w, inside: c.w.Flag("private_addresses", false), trusted: c.w.Start().ParentID == "", before: c.before}
+	mine, cancel := context.WithTimeout(ctx, c.patience)
+	defer cancel()
+	known := false
+	header := http.Header{}
+	if agent := c.w.Option("user_agent"); agent != "" {
+		header.Set("User-Agent", agent)
+	}
+	a, err := t.to(mine, harvest.Request{URL: webAddress(c.w, seed), Header: header, MaxBody: c.max, Tries: 1,
+		Seen: func(digest, _ string) *warc.Record {
+			first := c.first(digest)
+			known = first != nil
+			return first
+		}})
+	switch {
+	case final(ctx, err):
+		return err
+	case errors.Is(err, errForbidden):
+		c.count.forbidden++
+	case err != nil:
+		c.fail(seed, err.Error())
+	case a.Status >= 400:
+		c.fail(seed, fmt.Sprintf("cannot get %q: the answer is %d %s", nameOf(a.URL), a.Status, http.StatusText(a.Status)))
+	case known:
+		c.count.known++
+	default:
+		c.count.fetched++
+		c.remember(a)
+	}
+	return nil
+}
+
+// fail tells of an address, unless there are so many that no one would read it.
+func (c *crawler) fail(seed sfm.Seed, why string) {
+	if c.count.failed++; c.count.failed <= webWarnings {
+		c.w.Warn("web_failed", why, seed.ID)
+	}
+}
+
+// first is the record that holds a payload of the collection.
+func (c *crawler) first(digest string) *warc.Record {
+	var known string
+	if !c.w.State(digest, &known) {
+		return nil
+	}
+	f := strings.SplitN(known, " ", 3)
+	if len(f) != 3 {
+		return nil
+	}
+	return &warc.Record{Version: warc.V10, Fields: warc.Fields{{Name: warc.FieldDate, Value: f[0]}, {Name: warc.FieldID, Value: f[1]},
+		{Name: warc.FieldURI, Value: f[2]}, {Name: warc.FieldPayloadDigest, Value: digest}}}
+}
+
+// remember keeps where a payload is. Without a payload there is nothing to recognise.
+func (c *crawler) remember(a *harvest.Answer) {
+	if a.Status != http.StatusOK || a.Cut || len(a.Body) == 0 || c.digests >= webDigests {
+		return
+	}
+	c.digests++
+	c.w.Keep("digests", c.digests)
+	c.w.Keep(a.Digest, strings.Join([]string{a.Record.Fields.Get(warc.FieldDate), a.Record.ID(), a.Record.URI()}, " "))
+}
+
+// before is asked before each hop: may it be asked, and is it time?
+func (c *crawler) before(ctx context.Context, t *trip, u *url.URL) error {
+	h := c.host(u)
+	if c.obey && u.EscapedPath() != robotsPath {
+		if err := h.allows(ctx, c, t, u); err != nil {
+			return err
+		}
+	}
+	return h.wait(ctx, c)
+}
