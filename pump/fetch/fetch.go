@@ -121,6 +121,9 @@ func (j *Job) fill(ctx context.Context, s *Staged, body *transfer.Body) (err err
 	if linked {
 		return nil // the attributes are the source's own
 	}
+	if err := j.steady(ctx, s, body.Validator); err != nil {
+		return err
+	}
 	return j.finish(s)
 }
 

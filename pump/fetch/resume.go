@@ -72,7 +72,10 @@ func (j *Job) goOn(ctx context.Context, s *Staged, p *partial) (*Staged, error) 
 		return nil, nil
 	}
 	s.Resumed, s.Validator = p.Done, body.Validator
-	if err := j.finish(s); err != nil {
+	if err = j.steady(ctx, s, body.Validator); err == nil {
+		err = j.finish(s)
+	}
+	if err != nil {
 		s.Discard()
 		return nil, err
 	}
@@ -116,7 +119,7 @@ func (j *Job) hashSoFar(ctx context.Context, s *Staged, p *partial, method strin
 func (j *Job) abandon(s *Staged, err error) {
 	var here *Error
 	class := transfer.ClassOf(err)
-	if errors.As(err, &here) || class != transfer.Temporary && class != transfer.Cancelled {
+	if errors.As(err, &here) || errors.Is(err, errMixed) || class != transfer.Temporary && class != transfer.Cancelled {
 		s.Discard()
 		return
 	}
