@@ -266,9 +266,11 @@ func TestWinnow(t *testing.T) {
 	h := newHouse(t)
 	got := h.capture("xout")
 	f, stop := h.run(config.Winnow, "-exchange", "xin", "-post_exchange", "xout")
+	var all []*post.Announcement
 	for i := range 300 {
-		h.post("xin", announced(fmt.Sprintf("http://source%d/", i%3), fmt.Sprintf("f/%d", i/3), fmt.Sprint(i/3), 1700000000))
+		all = append(all, announced(fmt.Sprintf("http://source%d/", i%3), fmt.Sprintf("f/%d", i/3), fmt.Sprint(i/3), 1700000000))
 	}
+	h.post("xin", all...)
 	h.until("all are decided", func() bool { return f.Counters.Winnowed.Load() == 200 && len(got()) == 100 })
 	stop()
 	for i, a := range got() {

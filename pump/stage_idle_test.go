@@ -108,7 +108,7 @@ func TestStageInstances(t *testing.T) {
 func TestStageFlood(t *testing.T) {
 	h := newHouse(t)
 	got := h.capture("xmade")
-	f, _ := h.staged(1, 8, "-stage_timeout", "0.5", "-stage_attempts", "2", "-suppress_duplicates", "off")
+	f, _ := h.staged(1, 8, "-stage_timeout", "2", "-stage_attempts", "2", "-suppress_duplicates", "off")
 	files := map[string]string{"evil": "flood"}
 	for i := range 20 {
 		files[fmt.Sprintf("f%02d", i)] = fmt.Sprint("content ", i)

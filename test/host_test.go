@@ -23,20 +23,20 @@ type wholeHost struct {
 	web       string // address of its file server
 }
 
-// The host of examples/host: every configuration passes its check, `sr start` starts them, a
-// thousand real files go through every component while the brokers are killed three times and
+// The host of examples/host: every configuration passes its check, `sr start` starts them, hundreds of
+// real files of each source (a thousand in the long form) go through every component while the brokers are killed three times and
 // more files arrive, nothing is missing, nothing waits anywhere, and `sr stop` leaves no process.
 func TestWholeHost(t *testing.T) {
 	h := newWholeHost(t)
 	t.Cleanup(h.killAll)
-	half := filesPerSource / 2
+	half := filesPerSource() / 2
 	h.arrive(0, half)
 	h.check()
 	h.run(0, "", "sr", "setup")
 	h.run(0, "", "sr", "start")
 	h.run(0, "", "sr_post", "foreground", "news")
 
-	step := filesPerSource / 8
+	step := filesPerSource() / 8
 	for i, node := range []*rabbit.Node{h.edge, h.hub, h.edge} {
 		h.arrive(half+i*step, half+(i+1)*step)
 		next := time.NewTimer(10 * time.Second)
@@ -46,7 +46,7 @@ func TestWholeHost(t *testing.T) {
 		}
 		<-next.C
 	}
-	h.arrive(half+3*step, filesPerSource)
+	h.arrive(half+3*step, filesPerSource())
 	h.run(0, "", "sr_post", "foreground", "news")
 
 	h.awaitFiles()
@@ -64,7 +64,7 @@ func TestWholeHost(t *testing.T) {
 const hostDeadline = 3 * time.Minute
 
 // filesPerSource is how many files go in at each of the sources.
-const filesPerSource = 1000
+func filesPerSource() int { return scale(240, 1000) }
 
 // sources are the directories below DATA/in where files arrive, and each one's place among the
 // copies. The radar comes from two sources at once.
@@ -129,7 +129,7 @@ func (h *wholeHost) arrive(from, to int) {
 		if s.in == "in/b/radar" {
 			of-- // the same files as the other source
 		}
-		for _, path := range realFiles(h.t, of*filesPerSource+from, of*filesPerSource+to) {
+		for _, path := range realFiles(h.t, of*filesPerSource()+from, of*filesPerSource()+to) {
 			at := h.path("data", s.in, path.name)
 			data, err := os.ReadFile(path.full)
 			if err == nil {
@@ -202,7 +202,7 @@ func (h *wholeHost) awaitFiles() {
 		if s.in == "in/b/radar" {
 			continue
 		}
-		for _, f := range realFiles(h.t, n*filesPerSource, (n+1)*filesPerSource) {
+		for _, f := range realFiles(h.t, n*filesPerSource(), (n+1)*filesPerSource()) {
 			for _, at := range h.copies(s.out, f.name, day) {
 				h.awaitFile(at, f)
 			}
