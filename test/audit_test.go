@@ -29,6 +29,7 @@ func auditedHost(t *testing.T, node *rabbit.Node) *host {
 // Users, permissions and exchanges are made, and what is nobody's goes; a second run has nothing
 // left to do.
 func TestAuditUsers(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	node := rabbit.OwnManaged(t)
 	h := auditedHost(t, node)
 	api, err := manage.New(manage.Options{URL: node.ManagementURL(), User: "admin", Password: "admin"})
@@ -114,6 +115,7 @@ func allowed(t *testing.T, node *rabbit.Node) {
 
 // The daemon's police deletes what is no pump's, and stops when it is told to.
 func TestAuditPolice(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	node := rabbit.OwnManaged(t)
 	h := auditedHost(t, node)
 	conn, err := amqp091.Dial(node.URL("admin"))

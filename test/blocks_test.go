@@ -57,6 +57,7 @@ func (w *slowWriter) Write(b []byte) (n int, err error) {
 // each block was announced, nothing is left over, and of what was fetched only what had not been acknowledged was
 // fetched again.
 func TestKillBlocks(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	onBothBrokers(t, func(t *testing.T, url string) {
 		const block, workers = 1 << 20, 4
 		size, kills := scale(64<<20, 512<<20), scale(20, 100)

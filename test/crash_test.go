@@ -173,6 +173,7 @@ func TestKillWinnow(t *testing.T) {
 
 // kill -9 of the RabbitMQ node at random moments while sr_sarra works and sr_post announces.
 func TestKillRabbit(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	node := rabbit.Own(t)
 	url := node.URL("guest")
 	h, files := newHost(t), newCorpus(scale(1500, 5000))

@@ -82,6 +82,7 @@ func TestReloadRefused(t *testing.T) {
 
 // A broker that accepts and says nothing keeps neither a start nor a stop.
 func TestStopWithSilentBroker(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
 	defer l.Close()

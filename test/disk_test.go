@@ -108,6 +108,7 @@ func TestDiskFull(t *testing.T) {
 
 // A disk full of state: nothing is acknowledged that is kept nowhere.
 func TestStateDiskFull(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	h := newHost(t)
 	must(t, os.MkdirAll(h.path("state"), 0o755))
 	err := syscall.Mount("tmpfs", h.path("state"), "tmpfs", 0, "size=64k")

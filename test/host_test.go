@@ -27,6 +27,7 @@ type wholeHost struct {
 // real files of each source (a thousand in the long form) go through every component while the brokers are killed three times and
 // more files arrive, nothing is missing, nothing waits anywhere, and `sr stop` leaves no process.
 func TestWholeHost(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	h := newWholeHost(t)
 	t.Cleanup(h.killAll)
 	half := filesPerSource() / 2

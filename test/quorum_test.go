@@ -14,6 +14,7 @@ import (
 // A quorum queue carries a flow: what a killed process had in hand comes again, what waits outlives
 // the node, and the flow goes on after a restart of the broker.
 func TestQuorumFlow(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	node := rabbit.Own(t)
 	url, in, out, queue := node.URL("guest"), fresh("xs_guest"), fresh("xs_guest"), fresh("q_guest")
 	h, files := newHost(t), newCorpus(scale(600, 5000))

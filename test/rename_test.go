@@ -96,6 +96,7 @@ func TestRenamesFetchNothing(t *testing.T) {
 // kill -9 of sr_subscribe while it follows renames: the trees end equal, and at most what a kill made
 // it forget is fetched.
 func TestKillRenames(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	onBothBrokers(t, func(t *testing.T, url string) {
 		r, exchange, kills := newRenaming(t, 2000), fresh("xs_guest"), scale(6, 40)
 		captureFrom(t, connect(t, url), exchange)

@@ -105,6 +105,7 @@ func (h *host) trust(line string) {
 // kill -9 at random moments of one big fetch: the file is verified in the end, and nothing that was durable is
 // fetched twice.
 func TestKillBigFetch(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	for name, start := range routes() {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t)
@@ -166,6 +167,7 @@ func sameFile(t testing.TB, a, b string) {
 
 // A connection that is cut at every tenth of the file: the tries that follow go on.
 func TestCutBigFetch(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	for name, start := range routes() {
 		t.Run(name, func(t *testing.T) {
 			h := newHost(t)

@@ -36,6 +36,7 @@ func sickServer(t *testing.T, dir string) (url string, well *atomic.Bool) {
 // Orders about the retry queue of a flow that is killed again and again, at any point: none is forgotten,
 // nothing is lost, nothing is there twice, and what was dropped does not come back.
 func TestKillRetryOrders(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	onBothBrokers(t, func(t *testing.T, url string) {
 		h, n := newHost(t), scale(20, 200)
 		for _, dir := range []string{"keep", "gone", "bad"} {

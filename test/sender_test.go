@@ -74,6 +74,7 @@ func places() map[string]func(h *host, dir string) place {
 // kill -9 of sr_sender while it delivers to a server: every file is there, equal, and announced at least once, with
 // all of its blocks where it came in blocks; no other name is there, and no file was ever seen in part.
 func TestKillSenderToServer(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	for name, start := range places() {
 		t.Run(name, func(t *testing.T) {
 			h, files := newHost(t), newCorpus(scale(400, 3000))

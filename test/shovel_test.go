@@ -11,6 +11,7 @@ import (
 // Announcements moved between two brokers, in either direction, all arrive, each on the
 // exchange it came through, whenever the shovel is killed.
 func TestShovelBetweenBrokers(t *testing.T) {
+	t.Parallel() // it waits more than it works
 	onBothBrokers(t, func(t *testing.T, url string) {
 		local := "sqlite://" + t.TempDir() + "/there.db"
 		t.Run("out", func(t *testing.T) { shovels(t, url, local) })
