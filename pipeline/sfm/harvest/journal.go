@@ -17,6 +17,7 @@ const journalSuffix = ".journal"
 type journal struct {
 	file *os.File
 	all  delta
+	at   int64 // of the last change
 }
 
 // A change is a line of a journal.
@@ -42,6 +43,7 @@ func (j *journal) add(at int64, d delta) error {
 		return err
 	}
 	j.all.add(d)
+	j.at = at
 	return nil
 }
 

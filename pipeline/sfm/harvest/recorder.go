@@ -39,9 +39,7 @@ type recorder struct {
 	roll        time.Duration
 	size        int64
 	now         func() time.Time
-	// closed takes a file that is finished: its name, and whether there is one at all. With ""
-	// the delta belongs to none.
-	closed func(name string, d delta)
+	closed      func(closed) // takes what is finished
 
 	mu      sync.Mutex
 	file    *os.File
@@ -97,6 +95,13 @@ func (r *recorder) fail(err error) {
 	if r.err == nil {
 		r.err = err
 	}
+}
+
+// failure is why nothing is written any more, or nil.
+func (r *recorder) failure() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.err
 }
 
 // note writes down what has changed, as of what was recorded so far.
@@ -200,9 +205,8 @@ func (r *recorder) seal() error {
 	if err := errors.Join(f.Sync(), r.journal.close()); err != nil {
 		return err
 	}
-	d := r.journal.all
 	if r.records == 0 {
-		r.pending = d
+		r.pending = r.journal.all
 		return errors.Join(os.Remove(path+openSuffix), os.Remove(path+journalSuffix))
 	}
 	if err := os.Rename(path+openSuffix, path); err != nil {
@@ -211,7 +215,7 @@ func (r *recorder) seal() error {
 	if err := syncDir(r.dir); err != nil {
 		return err
 	}
-	r.closed(r.name, d)
+	r.closed(closed{r.name, r.journal.all, r.journal.at})
 	return nil
 }
 
@@ -225,7 +229,7 @@ func (r *recorder) end() error {
 		err = r.finish()
 	}
 	if !r.pending.empty() && err == nil {
-		r.closed("", r.pending)
+		r.closed(closed{delta: r.pending})
 		r.pending = delta{}
 	}
 	return err

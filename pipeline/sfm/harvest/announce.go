@@ -1,0 +1,53 @@
+package harvest
+
+import (
+	"fmt"
+	"maps"
+	"path/filepath"
+	"strings"
+
+	"srpump/partition"
+	"srpump/pipeline/sfm"
+	"srpump/post"
+)
+
+// An Announce is how WARCs are announced as files (sr_post(7)), for pumps to mirror them.
+type Announce struct {
+	Out     Outbox
+	Base    string            // post_base_url
+	Dir     string            // what it serves: the announced paths are below it; "" is /
+	Headers map[string]string // besides those of the harvest: source, from_cluster, to_clusters
+}
+
+// The headers that let a mirror tell of its copy as SFM does.
+const (
+	HeaderWarc       = "sfm_warc"       // id
+	HeaderSHA1       = "sfm_sha1"       // of the file, in hexadecimal
+	HeaderHarvest    = "sfm_harvest"    // id
+	HeaderType       = "sfm_type"       // of the harvest
+	HeaderCollection = "sfm_collection" // id
+	HeaderSet        = "sfm_set"        // id of the collection set
+	HeaderCreated    = "sfm_created"    // time
+)
+
+// message is the announcement of a WARC, in the order of its harvest.
+func (a *Announce) message(c *sfm.Created, md5, local string) (*message, error) {
+	rel, err := filepath.Rel("/"+strings.Trim(a.Dir, "/"), local)
+	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
+		return nil, fmt.Errorf("%q is not below %q, which is announced", local, a.Dir)
+	}
+	ann := post.Announcement{Topic: post.MakeTopic(post.DefaultPrefix, rel, true), Time: post.At(c.Date.Time), Base: a.Base, Path: rel,
+		Sum: post.Fingerprint{Method: "d", Value: md5}, Block: partition.WholeFile(c.Bytes), Headers: make(map[string]any)}
+	for name, value := range a.Headers {
+		ann.SetHeader(name, value)
+	}
+	for name, value := range map[string]string{HeaderWarc: c.WarcID, HeaderSHA1: c.SHA1, HeaderHarvest: c.HarvestID, HeaderType: c.HarvestType,
+		HeaderCollection: c.Collection, HeaderSet: c.CollectionSet, HeaderCreated: c.Date.String(), "flow": "sfm", "mtime": post.FormatTime(c.Date.Time)} {
+		ann.SetHeader(name, value)
+	}
+	m, err := post.EncodeV02(&ann)
+	if err != nil {
+		return nil, err
+	}
+	return &message{Number: a.Out.Next(0), Key: m.Topic, Order: c.HarvestID, Headers: maps.Clone(m.Headers), Body: string(m.Body)}, nil
+}

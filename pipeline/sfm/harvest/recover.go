@@ -1,0 +1,198 @@
+package harvest
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"srpump/pipeline/warc"
+)
+
+// settle commits everything that an earlier run, or one that could not write, has left.
+func (h *harvest) settle() error {
+	if err := h.settleCommits(); err != nil {
+		return err
+	}
+	return h.settleFiles()
+}
+
+// settleCommits does what commit records say that are still there.
+func (h *harvest) settleCommits() error {
+	records, err := filepath.Glob(filepath.Join(h.dir, "*"+commitSuffix))
+	if err != nil {
+		return err
+	}
+	slices.Sort(records)
+	for _, path := range records {
+		var c commit
+		if err := readJSON(path, &c); err != nil {
+			return &PersistError{err}
+		}
+		if err := h.redo(&c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// settleFiles commits WARCs that are finished, then what can be saved of one that is not.
+func (h *harvest) settleFiles() error {
+	entries, err := os.ReadDir(h.dir) // by name: in the order they were made
+	if err != nil {
+		return &PersistError{err}
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), warcSuffix) {
+			if err := h.settleFile(e.Name()); err != nil {
+				return err
+			}
+		}
+	}
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), openSuffix); ok {
+			if err := h.mend(name); err != nil {
+				return err
+			}
+		}
+	}
+	return h.sweep(entries)
+}
+
+// settleFile commits a finished WARC with what its journal says.
+func (h *harvest) settleFile(name string) error {
+	info, err := os.Stat(filepath.Join(h.dir, name))
+	if err != nil {
+		return &PersistError{err}
+	}
+	d, at, err := readJournal(filepath.Join(h.dir, name+journalSuffix), info.Size())
+	if err != nil {
+		return &PersistError{err}
+	}
+	return h.commit(closed{name, d, at})
+}
+
+// mend finishes a WARC whose writer was killed: it is cut back to its last whole record, a stream that
+// was being recorded is added, and it is committed.
+func (h *harvest) mend(name string) error {
+	path := filepath.Join(h.dir, name)
+	whole, err := h.restore(path + openSuffix)
+	if err != nil {
+		return &PersistError{err}
+	}
+	if whole {
+		h.log.Info("unfinished WARC mended", "harvest", h.start.ID, "warc", name)
+		if err := errors.Join(os.Rename(path+openSuffix, path), syncDir(h.dir)); err != nil {
+			return &PersistError{err}
+		}
+		return h.settleFile(name)
+	}
+	d, _, err := readJournal(path+journalSuffix, longest)
+	if err != nil {
+		return &PersistError{err}
+	}
+	if !d.empty() {
+		if err := h.commit(closed{delta: d}); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(gone(path+journalSuffix), gone(path+openSuffix)); err != nil {
+		return &PersistError{err}
+	}
+	return nil
+}
+
+// restore makes an open WARC sound and durable, and tells whether there is anything harvested in it.
+func (h *harvest) restore(path string) (bool, error) {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return false, err
+	}
+	r, err := warc.Truncate(f, warc.ReadOptions{}, false)
+	if errors.Is(err, warc.ErrNoRecord) {
+		err, r.KeptBytes = f.Truncate(0), 0
+	}
+	if err != nil {
+		return false, err
+	}
+	added, err := h.addParts(f, r.KeptBytes)
+	if err != nil {
+		return false, err
+	}
+	return r.Kept > 1 || added, f.Sync()
+}
+
+// addParts appends the streams that were being recorded, to a WARC of that length.
+func (h *harvest) addParts(f *os.File, length int64) (added bool, err error) {
+	paths, err := filepath.Glob(filepath.Join(h.dir, "stream-*"+partSuffix))
+	if err != nil || len(paths) == 0 {
+		return false, err
+	}
+	if _, err := f.Seek(length, io.SeekStart); err != nil {
+		return false, err
+	}
+	w, err := warc.NewWriter(f, warc.WriteOptions{Hex: true, Workers: 1, Offset: length, TempDir: h.dir})
+	if err != nil {
+		return false, err
+	}
+	for _, path := range paths {
+		whole, broken := addPart(w, path)
+		added, err = added || whole, errors.Join(err, broken)
+	}
+	if err := errors.Join(err, w.Close()); err != nil {
+		return false, errors.Join(err, f.Truncate(length))
+	}
+	if err := f.Sync(); err != nil {
+		return false, err
+	}
+	for _, path := range paths {
+		if err := gone(path); err != nil {
+			return false, err
+		}
+	}
+	return added, nil
+}
+
+func addPart(w *warc.Writer, path string) (added bool, err error) {
+	p, err := readPart(path)
+	if p != nil {
+		defer p.file.Close()
+	}
+	if err != nil || p.size == 0 { // it had not begun
+		return false, nil
+	}
+	for _, rec := range p.head.records(io.NewSectionReader(p.file, p.from, p.size), p.size) {
+		if _, err := w.Write(rec); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// sweep removes what is of no use any more: temporary files, and journals and streams without their WARC.
+func (h *harvest) sweep(entries []fs.DirEntry) error {
+	for _, e := range entries {
+		name := e.Name()
+		journal, isJournal := strings.CutSuffix(name, journalSuffix)
+		if isJournal {
+			_, err := os.Lstat(filepath.Join(h.dir, journal))
+			isJournal = errors.Is(err, fs.ErrNotExist)
+		}
+		if !isJournal && !strings.HasSuffix(name, tempSuffix) && !strings.HasPrefix(name, ".answer-") {
+			continue
+		}
+		if err := gone(filepath.Join(h.dir, name)); err != nil {
+			return &PersistError{err}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,279 @@
+package harvest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"srpump/pipeline/sfm"
+	"srpump/pipeline/warc"
+)
+
+// pauseGrace is how long what is asked of a server may still take when the harvest is to end.
+const pauseGrace = 20 * time.Second
+
+// run does a harvest that can be done.
+func (h *harvest) run(ctx context.Context, job Job) (Outcome, error) {
+	resumed, err := h.enter()
+	if err != nil {
+		return h.refuse(&PersistError{err}, job)
+	}
+	lock, err := lockFile(filepath.Join(h.collection, hidden, h.kind.Module+".lock"), false)
+	if errors.Is(err, ErrBusy) {
+		return Unfinished, fmt.Errorf("cannot harvest into %q: %w", h.collection, err)
+	}
+	if err != nil {
+		return h.refuse(&PersistError{err}, job)
+	}
+	defer lock.Close()
+	var f final
+	switch err := readJSON(filepath.Join(h.dir, finalName), &f); {
+	case err == nil:
+		return h.leave(f, job)
+	case !errors.Is(err, fs.ErrNotExist):
+		return Unfinished, &PersistError{err}
+	}
+	err = h.begin(resumed)
+	if err == nil {
+		err = h.tries(ctx, job)
+	}
+	return h.end(err, job)
+}
+
+// begin says that the harvest runs, after what an earlier run still had to say.
+func (h *harvest) begin(resumed bool) error {
+	if err := h.settleCommits(); err != nil {
+		return err
+	}
+	if resumed {
+		h.log.Info("harvest resumed", "harvest", h.start.ID, "warcs", len(h.result.Warcs))
+		if !h.warned(sfm.HarvestResumed) {
+			h.result.Warnings = append(h.result.Warnings, sfm.Note{Code: sfm.HarvestResumed, Message: "the harvest was interrupted and goes on"})
+		}
+	} else {
+		h.log.Info("harvesting", "harvest", h.start.ID, "type", h.start.Type, "collection", h.start.Collection)
+	}
+	if err := h.tell(sfm.Running); err != nil {
+		return err
+	}
+	if err := replaceJSON(filepath.Join(h.dir, resultName), h.result); err != nil {
+		return &PersistError{err}
+	}
+	return h.settleFiles()
+}
+
+func (h *harvest) warned(code string) bool {
+	for _, n := range h.result.Warnings {
+		if n.Code == code {
+			return true
+		}
+	}
+	return false
+}
+
+// end is what is said of an error, or of none.
+func (h *harvest) end(err error, job Job) (Outcome, error) {
+	switch {
+	case err == nil:
+		return h.finish(Succeeded, job)
+	case errors.Is(err, errPaused):
+		h.log.Info("harvest paused", "harvest", h.start.ID, "warcs", len(h.result.Warcs))
+		if err := h.tell(sfm.Paused); err != nil {
+			return Unfinished, err
+		}
+		return Paused, nil
+	case errors.As(err, new(*PersistError)):
+		h.log.Error("harvest cannot be kept", "harvest", h.start.ID, "error", err)
+		if broken := errors.Join(h.free(), h.settle()); broken != nil {
+			return Unfinished, &PersistError{broken}
+		}
+	}
+	h.log.Error("harvest failed", "harvest", h.start.ID, "error", err)
+	h.result.Errors = append(h.result.Errors, noteOf(err))
+	return h.finish(Failed, job)
+}
+
+var errPaused = errors.New("the harvest is paused")
+
+// tries walks until it is done, was stopped, or was tried often enough.
+func (h *harvest) tries(ctx context.Context, job Job) error {
+	stop := make(chan struct{})
+	defer h.heed(ctx, job.Stop, stop)()
+	for try := 1; ; try++ {
+		err := h.try(ctx, stop)
+		ended := errors.Is(err, ErrStopped) || h.ending.Load() && errors.Is(err, context.Canceled)
+		switch {
+		case ended && ctx.Err() != nil && !isClosed(job.Stop):
+			return errPaused
+		case err == nil, ended:
+			return nil
+		case errors.As(err, new(*PersistError)), errors.As(err, new(*Refusal)), try == h.o.Tries:
+			return err
+		}
+		h.log.Warn("harvest failed, trying again", "harvest", h.start.ID, "try", try, "error", err)
+		select {
+		case <-time.After(h.o.TryPause):
+		case <-stop:
+		}
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// heed closes stop when the harvest is to stop or to pause.
+func (h *harvest) heed(ctx context.Context, told <-chan struct{}, stop chan<- struct{}) (end func()) {
+	over := make(chan struct{})
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		select {
+		case <-ctx.Done():
+		case <-told:
+		case <-over:
+			return
+		}
+		h.ending.Store(true)
+		close(stop)
+	})
+	return func() {
+		close(over)
+		ended.Wait()
+	}
+}
+
+// try walks once. Everything that was recorded is committed when it returns without a PersistError.
+func (h *harvest) try(ctx context.Context, stop <-chan struct{}) error {
+	memory, err := recall(h.collection, h.kind.Module)
+	if err != nil {
+		return Refuse(sfm.UnknownError, "%s", err)
+	}
+	life, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	go patience(life, stop, cancel)
+	work := newCommitter(cancel)
+	w := h.walk(memory, stop, func(c closed) { work.do(func() error { return h.commit(c) }) })
+	quiet := h.regularly(work)
+	err = h.kind.Walk(life, w)
+	quiet()
+	if err == nil {
+		err = w.rec.failure()
+	}
+	w.client.close()
+	kept := w.rec.end()
+	if broken := work.wait(); broken != nil {
+		return broken
+	}
+	if kept != nil && !errors.As(err, new(*PersistError)) {
+		err = kept
+	}
+	return w.clean(err)
+}
+
+// patience ends a walk that does not end when it is told to.
+func patience(life context.Context, stop <-chan struct{}, cancel func()) {
+	select {
+	case <-life.Done():
+		return
+	case <-stop:
+	}
+	grace := time.NewTimer(pauseGrace)
+	defer grace.Stop()
+	select {
+	case <-life.Done():
+	case <-grace.C:
+		cancel()
+	}
+}
+
+// regularly sends statuses of a stream until the end.
+func (h *harvest) regularly(work *committer) (end func()) {
+	if !h.kind.Stream {
+		return func() {}
+	}
+	ticker, over := time.NewTicker(h.o.Status), make(chan struct{})
+	var ended sync.WaitGroup
+	ended.Go(func() {
+		for {
+			select {
+			case <-ticker.C:
+				work.do(func() error { return h.tell(h.phase()) })
+			case <-over:
+				return
+			}
+		}
+	})
+	return func() {
+		ticker.Stop()
+		close(over)
+		ended.Wait()
+	}
+}
+
+// walk is what the type gets.
+func (h *harvest) walk(m *memory, stop <-chan struct{}, done func(closed)) *Walk {
+	scrub := newScrubber(h.kind, h.start, h.o.Exact)
+	w := &Walk{start: h.start, kind: h.kind, log: h.log, now: h.o.Now, memory: m, again: h.o.Patience, stop: stop,
+		client: &client{scrub: scrub}, base: strings.TrimSuffix(cmp.Or(word(h.start.Options["api_base"]), h.o.Bases[h.kind.Name], h.kind.APIBase), "/")}
+	w.rec = &recorder{dir: h.dir, prefix: sfm.SafeName(h.start.ID), roll: h.o.Roll, size: h.o.Size, now: h.o.Now, closed: done,
+		about: func() warc.Fields {
+			return warc.Fields{{Name: "software", Value: h.o.Software}, {Name: "hostname", Value: h.o.Host}, {Name: "format", Value: "WARC File Format 1.0"},
+				{Name: "sfm-type", Value: h.start.Type}, {Name: "sfm-api-base", Value: w.base}, {Name: "sfm-harvest", Value: warcText(h.start.ID)},
+				{Name: "scrubbed", Value: scrub.said()}}
+		}}
+	return w
+}
+
+// warcText is an id as a line of a warcinfo record can have it.
+func warcText(id string) string {
+	return strings.Map(func(c rune) rune {
+		if c < ' ' || c == 0x7f {
+			return ' '
+		}
+		return c
+	}, id)
+}
+
+// A committer does things one after the other, until one fails.
+type committer struct {
+	work   chan func() error
+	ended  chan struct{}
+	failed func() // called when one fails
+	err    error
+}
+
+func newCommitter(failed func()) *committer {
+	c := &committer{work: make(chan func() error, 16), ended: make(chan struct{}), failed: failed}
+	go func() {
+		defer close(c.ended)
+		for f := range c.work {
+			if c.err != nil {
+				continue
+			}
+			if c.err = f(); c.err != nil {
+				c.failed()
+			}
+		}
+	}()
+	return c
+}
+
+func (c *committer) do(f func() error) { c.work <- f }
+
+// wait does what is left, and is the error of what failed.
+func (c *committer) wait() error {
+	close(c.work)
+	<-c.ended
+	return c.err
+}
