@@ -20,10 +20,8 @@ func (h *harvest) collect(into map[string]bool, i items.Item) {
 	if !h.o.Links || h.start.Type == sfm.TypeWeb {
 		return
 	}
-	for _, link := range linksOf(i, h.start.Options) {
-		if link != "" {
-			into[link] = true
-		}
+	for _, link := range i.URLs(items.URLOptionsOf(h.start.Options)) {
+		into[link] = true
 	}
 }
 
@@ -52,6 +50,3 @@ func (h *harvest) webStarts(r *result, name string, links []string) (out []messa
 	}
 	return out, nil
 }
-
-// linksOf are the addresses in an item that a request asks for.
-func linksOf(items.Item, map[string]any) []string { return nil }

@@ -25,7 +25,7 @@ type Outbox interface {
 type Options struct {
 	Out      Outbox
 	Announce *Announce // nil announces no files
-	Types    []Type
+	Types    []*Type
 	Bases    map[string]string // api_base by type, for requests that say none
 	Prefixes []Prefix
 	Roll     time.Duration // of a WARC; 0 is half an hour
@@ -65,9 +65,9 @@ func (o Options) defaults() Options {
 }
 
 func (o *Options) kind(name string) *Type {
-	for i := range o.Types {
-		if o.Types[i].Name == name {
-			return &o.Types[i]
+	for _, t := range o.Types {
+		if t.Name == name {
+			return t
 		}
 	}
 	return nil

@@ -12,7 +12,7 @@ import "srpump/pipeline/sfm/harvest"
 // Types are the harvest types there are.
 func Types() []*harvest.Type {
 	return []*harvest.Type{
-		tumblrBlogPosts(), mastodonTimeline(), mastodonStream(), blueskyAuthor(), blueskyJetstream(), feed(), web(),
+		flickrUser(), tumblrBlogPosts(), mastodonTimeline(), mastodonStream(), blueskyAuthor(), blueskyJetstream(), feed(), web(),
 		twitterSearch2(), twitterUserTimeline2(), twitterFilterStream(), twitterSearch(), twitterFilter(),
 	}
 }
