@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log/slog"
 	"os"
 	"runtime/debug"
 	"syscall"
@@ -20,6 +21,15 @@ type Tool interface {
 	// with a method Usage() string is one of the command line; one with Hint() string says
 	// what to do.
 	Run(ctx context.Context, args []string, in io.Reader, out io.Writer, warn func(error)) error
+}
+
+// A Service is a Tool that ends in good order when it is told to: ctx ends with the first signal, and
+// the process waits; a second signal ends it at once.
+type Service interface {
+	Tool
+	// Serve is called in place of Run. Log makes a log on standard error from a level on. An error with
+	// a method ExitStatus() int has a status of its own.
+	Serve(ctx context.Context, args []string, in io.Reader, out io.Writer, log func(slog.Level) *slog.Logger) error
 }
 
 // MainTool runs a tool and ends the process. It needs no home directory.
@@ -43,6 +53,11 @@ func RunTool(ctx context.Context, t Tool, proc Process) int {
 			io.WriteString(proc.Stdout, t.Name()+" "+Version+"\n")
 			return ExitOK
 		}
+	}
+	if service, ok := t.(Service); ok {
+		return s.toolEnded(service.Serve(ctx, proc.Args, proc.Stdin, proc.Stdout, func(l slog.Level) *slog.Logger {
+			return newLog(proc.Stderr, l, textFormat)
+		}))
 	}
 	ended := make(chan error, 1)
 	go func() {
@@ -73,6 +88,10 @@ func (s say) toolEnded(err error) int {
 	s.errorf("%v", err)
 	if errors.As(err, &hint) {
 		s.hint(hint.Hint())
+	}
+	var status interface{ ExitStatus() int }
+	if errors.As(err, &status) {
+		return status.ExitStatus()
 	}
 	return ExitFailed
 }
