@@ -44,6 +44,7 @@ var mayImport = map[string][]string{
 	"pipeline/warc":          {},
 	"pipeline/warc/command":  {"pipeline/warc"},
 	"pipeline/spool":         {"partition", "post", "pump/broker", "pump/config", "pump/daemon"},
+	"pipeline/sfm/mirror":    {"post", "pipeline/sfm"},
 	"pipeline/sfm/outbox":    {"pump/broker", "pipeline/spool"},
 	"pipeline/sfm":           {},
 	"pipeline/sfm/items":     {"pipeline/sfm", "pipeline/warc"},
