@@ -19,17 +19,6 @@ type Announce struct {
 	Headers map[string]string // besides those of the harvest: source, from_cluster, to_clusters
 }
 
-// The headers that let a mirror tell of its copy as SFM does.
-const (
-	HeaderWarc       = "sfm_warc"       // id
-	HeaderSHA1       = "sfm_sha1"       // of the file, in hexadecimal
-	HeaderHarvest    = "sfm_harvest"    // id
-	HeaderType       = "sfm_type"       // of the harvest
-	HeaderCollection = "sfm_collection" // id
-	HeaderSet        = "sfm_set"        // id of the collection set
-	HeaderCreated    = "sfm_created"    // time
-)
-
 // message is the announcement of a WARC, in the order of its harvest.
 func (a *Announce) message(c *sfm.Created, md5, local string) (*message, error) {
 	rel, err := filepath.Rel("/"+strings.Trim(a.Dir, "/"), local)
@@ -41,8 +30,9 @@ func (a *Announce) message(c *sfm.Created, md5, local string) (*message, error) 
 	for name, value := range a.Headers {
 		ann.SetHeader(name, value)
 	}
-	for name, value := range map[string]string{HeaderWarc: c.WarcID, HeaderSHA1: c.SHA1, HeaderHarvest: c.HarvestID, HeaderType: c.HarvestType,
-		HeaderCollection: c.Collection, HeaderSet: c.CollectionSet, HeaderCreated: c.Date.String(), "flow": "sfm", "mtime": post.FormatTime(c.Date.Time)} {
+	own := c.Headers()
+	own["flow"], own["mtime"] = "sfm", post.FormatTime(c.Date.Time)
+	for name, value := range own {
 		ann.SetHeader(name, value)
 	}
 	m, err := post.EncodeV02(&ann)
