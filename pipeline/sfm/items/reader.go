@@ -31,15 +31,32 @@ type Damage struct {
 	Reason string
 }
 
-// For is the reader of what harvests of a type make; false for types that are not known.
-// Harvests of type web have no items.
-func For(harvestType string) (*Reader, bool) {
-	for _, p := range platforms() {
-		if slices.Contains(p.types, harvestType) {
-			return &Reader{Kinds: p.kinds, Label: p.label, formats: p.own(), asked: true}, true
+// For is the reader of what harvests of a type, or of several, make; false when one of them is
+// not known. Harvests of type web have no items.
+func For(harvestTypes ...string) (*Reader, bool) {
+	r := &Reader{asked: true}
+	for _, name := range harvestTypes {
+		all := platforms()
+		i := slices.IndexFunc(all, func(p platform) bool { return slices.Contains(p.types, name) })
+		if i < 0 {
+			return nil, false
+		}
+		r.add(all[i])
+	}
+	return r, true
+}
+
+// add takes in a platform, once.
+func (r *Reader) add(p platform) {
+	for _, kind := range p.kinds {
+		if !slices.Contains(r.Kinds, kind) {
+			r.Kinds = append(r.Kinds, kind)
 		}
 	}
-	return nil, false
+	if r.Label == "" {
+		r.Label = p.label
+	}
+	r.formats = append(r.formats, p.own()...)
 }
 
 // Any is a reader for all platforms: it goes by what the file says of its harvest, else by the
@@ -47,12 +64,7 @@ func For(harvestType string) (*Reader, bool) {
 func Any() *Reader {
 	r := &Reader{Label: "items"}
 	for _, p := range platforms() {
-		for _, kind := range p.kinds {
-			if !slices.Contains(r.Kinds, kind) {
-				r.Kinds = append(r.Kinds, kind)
-			}
-		}
-		r.formats = append(r.formats, p.own()...)
+		r.add(p)
 	}
 	return r
 }

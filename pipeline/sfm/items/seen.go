@@ -2,19 +2,26 @@ package items
 
 import "crypto/sha256"
 
-// Seen are the items met so far. It holds sixteen bytes of a digest for each, and no text.
-type Seen struct{ met map[[16]byte]struct{} }
+// A Key stands for an item: it is a digest of its kind, its scope and its id.
+type Key [16]byte
 
-// Fresh tells whether an item is met for the first time: one of its kind, scope and id.
-func (s *Seen) Fresh(i Item) bool {
-	if s.met == nil {
-		s.met = map[[16]byte]struct{}{}
-	}
+// Key is what an item is known by; two items of one key are the same one, met twice.
+func (i Item) Key() Key {
 	sum := sha256.Sum256([]byte(i.Kind + "\x00" + i.Scope + "\x00" + i.ID))
-	key := [16]byte(sum[:])
-	if _, ok := s.met[key]; ok {
+	return Key(sum[:])
+}
+
+// Seen are the items met so far. It holds sixteen bytes for each, and no text.
+type Seen struct{ met map[Key]struct{} }
+
+// Fresh tells whether an item is met for the first time.
+func (s *Seen) Fresh(k Key) bool {
+	if s.met == nil {
+		s.met = map[Key]struct{}{}
+	}
+	if _, ok := s.met[k]; ok {
 		return false
 	}
-	s.met[key] = struct{}{}
+	s.met[k] = struct{}{}
 	return true
 }

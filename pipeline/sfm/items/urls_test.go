@@ -54,8 +54,8 @@ func TestURLOptionsOfAHarvest(t *testing.T) {
 
 func TestSeen(t *testing.T) {
 	var s Seen
-	a := Item{Kind: MastodonStatus, ID: "1", Scope: "m.example"}
-	b := Item{Kind: MastodonStatus, ID: "1", Scope: "n.example"}
+	a := Item{Kind: MastodonStatus, ID: "1", Scope: "m.example"}.Key()
+	b := Item{Kind: MastodonStatus, ID: "1", Scope: "n.example"}.Key()
 	if !s.Fresh(a) || !s.Fresh(b) || s.Fresh(a) || s.Fresh(b) {
 		t.Error("the same id of two hosts is not told apart")
 	}

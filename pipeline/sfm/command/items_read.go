@@ -1,0 +1,239 @@
+package command
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"time"
+
+	"srpump/pipeline/sfm/items"
+	"srpump/pipeline/warc"
+)
+
+const (
+	stdin     = "-"
+	batchSize = 256 << 10 // bytes of text
+	batchFew  = 1024      // items
+	ahead     = 16        // batches a file may be ahead of the one that is printed
+)
+
+// A reading reads files, several at once, for a printer that takes them in their order.
+type reading struct {
+	*wanted
+	in io.Reader
+}
+
+// A file is one that is read.
+type file struct {
+	name    string
+	batches chan *batch
+}
+
+// A batch is some of what is in a file, as it is to be printed, or what is wrong with it.
+type batch struct {
+	text  []byte
+	items []entry
+	wrong error
+	fatal error // of reading, which ends all
+}
+
+// An entry is one item of a batch.
+type entry struct {
+	end  int // of its text
+	key  items.Key
+	day  string
+	kind string
+}
+
+// start reads the files of those names, else of those on the input, and gives them out in their
+// order; each tells its batches. It ends with the context.
+func (r *reading) start(ctx context.Context, names []string) <-chan *file {
+	n := runtime.GOMAXPROCS(0)
+	todo, files := make(chan *file), make(chan *file, n)
+	for range n {
+		go func() {
+			for f := range todo {
+				r.file(ctx, f)
+			}
+		}()
+	}
+	go func() {
+		defer close(files)
+		defer close(todo)
+		err := r.each(names, func(name string) bool {
+			f := &file{name, make(chan *batch, ahead)}
+			return send(ctx, files, f) && send(ctx, todo, f)
+		})
+		if err != nil {
+			f := &file{stdin, make(chan *batch, 1)}
+			f.batches <- &batch{fatal: fmt.Errorf("cannot read the names of files: %w", err)}
+			close(f.batches)
+			send(ctx, files, f)
+		}
+	}()
+	return files
+}
+
+func send[T any](ctx context.Context, to chan<- T, v T) bool {
+	select {
+	case to <- v:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// longestName is that of a name on the input, in bytes.
+const longestName = 64 << 10
+
+// each gives every name to next, as long as that wants more.
+func (r *reading) each(names []string, next func(string) bool) error {
+	for _, name := range names {
+		if !next(name) {
+			return nil
+		}
+	}
+	if len(names) > 0 {
+		return nil
+	}
+	scan := bufio.NewScanner(r.in)
+	scan.Buffer(nil, longestName)
+	if r.nul {
+		scan.Split(splitNUL)
+	}
+	for scan.Scan() {
+		if name := scan.Text(); name != "" && !next(name) {
+			return nil
+		}
+	}
+	return scan.Err()
+}
+
+func splitNUL(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	if i := bytes.IndexByte(data, 0); i >= 0 {
+		return i + 1, data[:i], nil
+	}
+	if atEOF && len(data) > 0 {
+		return len(data), data, nil
+	}
+	return 0, nil, nil
+}
+
+// file reads one file into its batches.
+func (r *reading) file(ctx context.Context, f *file) {
+	defer close(f.batches)
+	a := &assembly{wanted: r.wanted, ctx: ctx, file: f, batch: &batch{}}
+	in := r.in
+	if f.name != stdin {
+		opened, err := os.Open(f.name)
+		if err != nil {
+			a.wrong(fmt.Errorf("cannot read %q: %w", f.name, cause(err)))
+			return
+		}
+		defer opened.Close()
+		in = opened
+	}
+	if err := a.records(in); err != nil && ctx.Err() == nil {
+		a.wrong(fmt.Errorf("cannot read %q: %w", f.name, cause(err)))
+	}
+	a.flush()
+}
+
+// An assembly puts the items of a file into batches.
+type assembly struct {
+	*wanted
+	ctx   context.Context
+	file  *file
+	batch *batch
+}
+
+func (a *assembly) records(in io.Reader) error {
+	reader := a.reader()
+	reader.Report = func(d items.Damage) {
+		place := ""
+		if d.Line > 0 {
+			place = fmt.Sprintf("line %d of ", d.Line)
+		}
+		a.wrong(fmt.Errorf("%s:%d: %s%q: %s", a.file.name, d.Offset, place, d.URI, d.Reason))
+	}
+	warcs := warc.NewReader(in, warc.ReadOptions{Unverified: true, Report: func(f *warc.Fault) {
+		if f.Damage() {
+			a.wrong(fmt.Errorf("%s:%d: %s", a.file.name, f.Offset, f.String()))
+		}
+	}})
+	for a.ctx.Err() == nil {
+		rec, err := warcs.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = reader.Items(rec, a.take)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return a.ctx.Err()
+}
+
+// take puts an item into the batch, if it is wanted.
+func (a *assembly) take(i items.Item) error {
+	if !a.takes(i) {
+		return nil
+	}
+	b := a.batch
+	var e entry
+	switch {
+	case a.counts:
+		if e.kind = i.Kind; !i.Date.IsZero() {
+			e.day = i.Date.Format(time.DateOnly)
+		}
+	case a.urls:
+		for _, address := range i.URLs(items.URLOptions{}) {
+			b.text = append(append(b.text, address...), '\n')
+		}
+	default:
+		b.text = append(appendLine(b.text, i.Raw), '\n')
+	}
+	if e.end = len(b.text); a.once {
+		e.key = i.Key()
+	}
+	if a.counts || a.once {
+		b.items = append(b.items, e)
+	}
+	if len(b.text) >= batchSize || len(b.items) >= batchFew {
+		return a.flush()
+	}
+	return nil
+}
+
+// appendLine appends JSON without line ends.
+func appendLine(to []byte, raw json.RawMessage) []byte {
+	if bytes.IndexByte(raw, '\n') < 0 && bytes.IndexByte(raw, '\r') < 0 {
+		return append(to, raw...)
+	}
+	b := bytes.NewBuffer(to)
+	_ = json.Compact(b, raw) // it was checked
+	return b.Bytes()
+}
+
+// flush gives the batch to the printer.
+func (a *assembly) flush() error {
+	b := a.batch
+	a.batch = &batch{text: make([]byte, 0, len(b.text)+len(b.text)/4)}
+	if !send(a.ctx, a.file.batches, b) {
+		return a.ctx.Err()
+	}
+	return nil
+}
+
+// wrong tells what is wrong behind the items that were read before.
+func (a *assembly) wrong(err error) {
+	a.batch.wrong = err
+	_ = a.flush() // the context has ended, and with it the reading
+}
