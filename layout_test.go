@@ -50,7 +50,6 @@ var mayImport = map[string][]string{
 	"pipeline/sfm/items":     {"pipeline/sfm", "pipeline/warc"},
 	"pipeline/sfm/platform":  {"pipeline/warc", "pipeline/sfm", "pipeline/sfm/harvest"},
 	"pipeline/sfm/harvest":   {"partition", "post", "pump/broker", "pipeline/spool", "pipeline/warc", "pipeline/sfm", "pipeline/sfm/items", "pipeline/sfm/outbox"},
-	"pipeline/sfm/harvest":   {"post", "pump/broker", "pipeline/spool", "pipeline/warc", "pipeline/sfm", "pipeline/sfm/items", "pipeline/sfm/outbox"},
 	"pipeline/sfm/command":   {"pipeline/sfm", "pipeline/sfm/items", "pipeline/warc"},
 	"cmd/internal/pipelines": {"pump", "pump/broker", "pump/config", "pump/daemon", "pipeline/spool"},
 	"cmd/internal/cli":       {"pump", "pump/adopt", "pump/audit", "pump/manage", "pump/config", "pump/broker", "pump/daemon", "pump/serve", "winnow", "pump/retry", "examples"},
