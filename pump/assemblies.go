@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"srpump/pump/blocks"
 	"srpump/pump/fetch"
@@ -28,6 +29,7 @@ type assembly struct {
 	ending    bool             // somebody is about to give it that, or to announce it
 	spoilt    bool             // the disk failed: it is opened anew once nobody is at it
 	busy      map[int64][]*job // blocks being written, and the jobs that wait for each
+	began     time.Time        // when the first block was fetched since it was opened; zero: none was
 }
 
 // idleAssemblies is how many files nobody is at stay open.
@@ -127,7 +129,18 @@ func (a *assembly) close() {
 	}
 	a.old.Close()
 	a.journal, a.temp, a.old = nil, nil, nil
+	a.began = time.Time{}
 	a.looked, a.installed, a.ending, a.spoilt = false, false, false, false
+}
+
+// start is when the first block began to be fetched, which is now for who asks first, and where they go.
+func (a *assembly) start() (began time.Time, temp string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.began.IsZero() {
+		a.began = time.Now()
+	}
+	return a.began, a.temp.TempPath()
 }
 
 // claim has a block for j alone, or lets j wait until whoever has it is done.

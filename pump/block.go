@@ -46,7 +46,7 @@ func (f *Flow) fetchBlock(ctx context.Context, j *job, tree *fetch.Tree) {
 		return
 	}
 	if tree != nil {
-		if !f.enterBlock(ctx, j, tree, a.temp.TempPath()) {
+		if !f.enterBlock(ctx, j, tree, a) {
 			f.letGo(ctx, a, n)
 			return
 		}

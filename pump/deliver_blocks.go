@@ -119,6 +119,7 @@ func (f *Flow) sendWhole(ctx context.Context, j *job, a *assembly) error {
 		f.host.Log.Info("renamed", "path", j.at.Full(), "bytes", size, "url", config.Redact(url), "sum", j.a.Sum)
 		return f.reportSent(j, a, "renamed")
 	}
+	defer f.room.leave(f.going(j, size))
 	file := f.sendJob(j, url)
 	file.Request, file.Size, file.Sum = transfer.Whole(transfer.FileURL(j.from.Local)), size, post.Fingerprint{Method: post.SumNone}
 	file.Is = func(fi os.FileInfo) bool { return sourceID(fi) == a.log().File().Source }

@@ -83,6 +83,7 @@ func (f *Flow) sendThere(ctx context.Context, j *job, url string) {
 		f.changedThere(ctx, j, "renamed", nil)
 		return
 	}
+	defer f.room.leave(f.going(j, j.a.Size()))
 	var sent send.Sent
 	err := f.trying(ctx, j, func(again bool) (err error) {
 		file := f.sendJob(j, url)
@@ -110,6 +111,9 @@ func (f *Flow) tellUnset(url string, sent send.Sent) {
 func (f *Flow) sendJob(j *job, url string) send.File {
 	file := send.File{Source: f.sources, Request: request(j), URL: url, Size: j.a.Size(), Sum: j.a.Sum,
 		Mode: f.mode(j.a), Moved: &f.Counters.Moved}
+	if j.ongoing != nil {
+		file.There = &j.ongoing.here
+	}
 	if f.pace != nil {
 		file.Paced = f.pace.Reader
 	}

@@ -65,10 +65,19 @@ func (f *Flow) enter(ctx context.Context, j *job, tree *fetch.Tree) bool {
 }
 
 // enterBlock is the same for a block of a file that is put together in temp.
-func (f *Flow) enterBlock(ctx context.Context, j *job, tree *fetch.Tree, temp string) bool {
+func (f *Flow) enterBlock(ctx context.Context, j *job, tree *fetch.Tree, a *assembly) bool {
+	began, temp := a.start()
 	whole := j.a.Block.FileSize()
 	rest := func() int64 { return absent(temp, whole) }
-	return f.enterAs(ctx, j, tree, &ongoing{path: j.at.Full(), size: j.a.Size(), began: time.Now(), whole: whole, rest: rest})
+	return f.enterAs(ctx, j, tree, &ongoing{path: j.at.Full(), size: j.a.Size(), began: began, whole: whole, rest: rest})
+}
+
+// going notes that a file of so many bytes is on its way to another host, which needs no room here; leave comes
+// afterwards.
+func (f *Flow) going(j *job, size int64) *ongoing {
+	j.ongoing = &ongoing{path: j.at.Full(), size: size, began: time.Now()}
+	f.room.note(j.ongoing)
+	return j.ongoing
 }
 
 func (f *Flow) enterAs(ctx context.Context, j *job, tree *fetch.Tree, t *ongoing) bool {

@@ -15,7 +15,7 @@ type ongoing struct {
 	size  int64        // announced, in bytes; below zero: not known
 	here  atomic.Int64 // bytes of the file that are here
 	began time.Time
-	whole int64        // bytes of the file it is a block of; 0: it is the file
+	whole int64        // bytes of the file it is a block of, which began with it; 0: it is the file
 	rest  func() int64 // bytes of that file that are not here, whoever fetches them; nil: it is the file
 }
 
@@ -50,23 +50,36 @@ func absent(path string, size int64) int64 {
 	return max(0, size-st.Blocks*512)
 }
 
-// A Transfer is what can be said of a fetch on its way.
+// A Transfer is what can be said of a file on its way.
 type Transfer struct {
 	Path  string    `json:"path"` // where the file goes
 	Size  int64     `json:"size"` // announced, in bytes; below zero: not known
-	Here  int64     `json:"here"` // bytes of it that are here
+	Here  int64     `json:"here"` // bytes of it that have come there
 	Began time.Time `json:"began"`
 }
 
-// Transfers are the fetches on their way, those that began first in front.
+// transfer is the file that t is, or is a block of.
+func (t *ongoing) transfer() Transfer {
+	if t.whole > 0 {
+		return Transfer{t.path, t.whole, t.whole - t.rest(), t.began}
+	}
+	return Transfer{t.path, t.size, t.here.Load(), t.began}
+}
+
+// Transfers are the files on their way, those that began first in front. One in blocks is one, however many are
+// fetched at once.
 func (f *Flow) Transfers() []Transfer {
 	if f.room == nil {
 		return nil
 	}
 	f.room.mu.Lock()
 	out := make([]Transfer, 0, len(f.room.running))
+	files := make(map[string]bool)
 	for t := range f.room.running {
-		out = append(out, Transfer{t.path, t.size, t.here.Load(), t.began})
+		if t.whole == 0 || !files[t.path] {
+			out = append(out, t.transfer())
+		}
+		files[t.path] = true
 	}
 	f.room.mu.Unlock()
 	slices.SortFunc(out, func(a, b Transfer) int {

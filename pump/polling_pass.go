@@ -37,6 +37,9 @@ func (q *poller) pass(ctx context.Context) {
 	if ctx.Err() != nil {
 		return
 	}
+	if t.odd > 0 {
+		q.host.Log.Info("names passed over", "count", t.odd, "first", t.firstOdd)
+	}
 	if t.whole {
 		q.prune(t.seen)
 	}
@@ -64,6 +67,9 @@ type tour struct {
 	silent bool            // standing by: remember, and announce nothing
 	whole  bool            // something was listed, and so far all of it
 	broken bool
+
+	odd      int    // names passed over because no announcement may hold them
+	firstOdd string // the first, quoted
 }
 
 // A stop is a directory still to be looked at.
@@ -181,6 +187,9 @@ func (t *tour) look(ctx context.Context, dir string, old listing, rules *Rules) 
 		now.file(t.judge(e, was, known, at), choice)
 		return nil
 	})
+	if t.odd += skipped.Names; t.firstOdd == "" {
+		t.firstOdd = skipped.FirstName
+	}
 	if err == nil && skipped.Any() && !t.down[dir] {
 		t.host.Log.Debug("listing has more than names", "directory", dir, "unknown", skipped.Unknown, "refused", skipped.Refused, "first", skipped.First)
 	}

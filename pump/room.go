@@ -160,6 +160,13 @@ func (r *room) full(dir string, t *ongoing) (first bool) {
 	return err == nil && missing > 0 && r.shut(w)
 }
 
+// note begins what needs no room.
+func (r *room) note(t *ongoing) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.running[t] = unix.Fsid{}
+}
+
 // leave ends a fetch.
 func (r *room) leave(t *ongoing) {
 	r.mu.Lock()

@@ -14,10 +14,11 @@ import (
 // newTransports makes what gets files of other hosts, and what lists and changes places there, by scheme.
 // Nothing is connected, nor read, before the first use. Which hosts may be asked allow says.
 func newTransports(c *config.Config, h *Host, workers int, allow func(host string) bool) transfer.Set {
-	o := webOptions(c, h, workers)
+	clear := &cleartext{log: h.Log}
+	o := webOptions(c, h, workers, clear)
 	o.AllowHost = allow
 	web := transfer.NewHTTP(o)
-	byFTP := ftpOptions(c, workers)
+	byFTP := ftpOptions(c, workers, clear)
 	byFTP.AllowHost = allow
 	files := ftp.New(byFTP)
 	bySFTP := sftpOptions(c)
@@ -26,9 +27,9 @@ func newTransports(c *config.Config, h *Host, workers int, allow func(host strin
 }
 
 // webOptions are what a configuration says about HTTP.
-func webOptions(c *config.Config, h *Host, workers int) transfer.HTTPOptions {
+func webOptions(c *config.Config, h *Host, workers int, clear *cleartext) transfer.HTTPOptions {
 	return transfer.HTTPOptions{
-		Workers: workers, Timeout: c.Values.Duration("timeout"), UserAgent: "srpump/" + h.Version, Credentials: listedSecrets(c),
+		Workers: workers, Timeout: c.Values.Duration("timeout"), UserAgent: "srpump/" + h.Version, Credentials: listedSecrets(c, clear),
 		TLS: tlsOf(c, "https"),
 	}
 }
@@ -59,11 +60,14 @@ func joinHost(host, port string) string {
 }
 
 // listedSecrets gives out a secret only for a host credentials.conf names.
-func listedSecrets(c *config.Config) func(*url.URL) (user, password, bearer string) {
+func listedSecrets(c *config.Config, clear *cleartext) func(*url.URL) (user, password, bearer string) {
 	return func(u *url.URL) (user, password, bearer string) {
 		cred, ok := listedFor(c, &url.URL{Scheme: u.Scheme, Host: u.Host})
 		if !ok {
 			return "", "", ""
+		}
+		if strings.EqualFold(u.Scheme, "http") && (cred.Password != "" || cred.Token != "") {
+			clear.tell(u)
 		}
 		return cred.User, string(cred.Password), string(cred.Token)
 	}

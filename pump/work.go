@@ -101,9 +101,6 @@ func (f *Flow) download(ctx context.Context, j *job, tree *fetch.Tree) {
 		f.undone(ctx, j, tree, err)
 		return
 	}
-	if s.Resumed > 0 {
-		f.host.Log.Info("resumed", "path", j.at.Full(), "bytes", s.Resumed, "of", s.Size, "url", j.url())
-	}
 	if !s.Match && !f.agreed(j, s) {
 		f.mismatch(ctx, j, s)
 		return
@@ -220,6 +217,9 @@ func (f *Flow) fetchJob(j *job, tree *fetch.Tree) fetch.Job {
 	}
 	if native && !inBlocks(j.a) {
 		out.Partials = f.partials
+		out.Resuming = func(here, of int64) {
+			f.host.Log.Info("resumed", "path", j.at.Full(), "bytes", here, "of", of, "url", j.url())
+		}
 	}
 	if !f.hooks.At(hook.OnData).Empty() || f.discards() && f.showsFiles() {
 		out.Named, out.HardLink = true, false

@@ -38,6 +38,9 @@ type Job struct {
 
 	Here *atomic.Int64 // where set, how many bytes of the file are here
 
+	// Resuming, where set, is told when an interrupted fetch goes on, of which so many bytes are here.
+	Resuming func(here, of int64)
+
 	Pace *Pace // holds back what is copied; nil: as fast as it comes
 
 	// Named gives the file a name before it is installed, for programs that are to change it.

@@ -62,6 +62,9 @@ func (j *Job) goOn(ctx context.Context, s *Staged, p *partial) (*Staged, error) 
 		s.Discard()
 		return nil, nil
 	}
+	if j.Resuming != nil {
+		j.Resuming(p.Done, p.Size)
+	}
 	if err := j.append(ctx, s, p, body); err != nil {
 		j.abandon(s, err)
 		return nil, err

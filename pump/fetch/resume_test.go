@@ -399,3 +399,24 @@ func BenchmarkMarks(b *testing.B) {
 		})
 	}
 }
+
+// That a fetch goes on is told when it does, and not only when it is over: it may be cut again.
+func TestResumingIsTold(t *testing.T) {
+	r := newResuming(t, &cutting{data: noise(7), date: longAgo, cuts: []int64{300 << 10, 200 << 10}})
+	var told []int64
+	r.job.Resuming = func(here, of int64) {
+		if of != resumeSize {
+			t.Errorf("of %d bytes", of)
+		}
+		told = append(told, here)
+	}
+	r.cut()
+	r.cut()
+	if len(told) != 1 || told[0] != 300<<10 {
+		t.Errorf("told: %v", told)
+	}
+	r.whole(500 << 10)
+	if len(told) != 2 || told[1] != 500<<10 {
+		t.Errorf("told: %v", told)
+	}
+}

@@ -68,6 +68,9 @@ type Skipped struct {
 	Unknown int    // lines and links not understood
 	Refused int    // names no path may hold, links that lead elsewhere
 	First   string // the first of either, cut short, quoted as Go does
+
+	Names     int    // of those refused, what are names
+	FirstName string // the first of them, as First is
 }
 
 // Any reports whether something was skipped.

@@ -21,6 +21,9 @@ type reading struct {
 func (r *reading) give(e Entry) error {
 	if !plainName(e.Name) {
 		r.refuse(e.Name)
+		if r.skipped.Names++; r.skipped.Names == 1 {
+			r.skipped.FirstName = quoted(e.Name)
+		}
 		return nil
 	}
 	if r.n++; r.n > MaxEntries {
@@ -43,8 +46,13 @@ func (r *reading) unknown(what string) {
 }
 
 func (r *reading) first(what string) {
-	const shown = 80
 	if r.skipped.First == "" {
-		r.skipped.First = strconv.QuoteToASCII(what[:min(len(what), shown)])
+		r.skipped.First = quoted(what)
 	}
+}
+
+// quoted is the beginning of what a server said, as it may be shown.
+func quoted(what string) string {
+	const shown = 80
+	return strconv.QuoteToASCII(what[:min(len(what), shown)])
 }

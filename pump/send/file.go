@@ -37,6 +37,7 @@ type File struct {
 	// Paced, where set, is what holds back the bytes.
 	Paced func(context.Context, io.Reader) io.Reader
 	Moved *atomic.Int64 // where set, counts the bytes as they go
+	There *atomic.Int64 // where set, how many bytes of the file have gone
 }
 
 // A Sent is what the server has.
@@ -103,7 +104,7 @@ func (f *File) open(ctx context.Context) (*source, error) {
 	if f.Paced != nil {
 		from = f.Paced(ctx, body)
 	}
-	s.r = newVerifier(from, f.method(), f.Moved)
+	s.r = newVerifier(from, f.method(), f.Moved, f.There)
 	return s, nil
 }
 

@@ -12,13 +12,14 @@ import (
 type verifier struct {
 	from   io.Reader
 	method string
-	hash   hash.Hash // or nil
-	n      int64     // bytes so far
-	moved  *atomic.Int64
+	hash   hash.Hash     // or nil
+	n      int64         // bytes so far
+	moved  *atomic.Int64 // or nil, as there
+	there  *atomic.Int64
 }
 
-func newVerifier(from io.Reader, method string, moved *atomic.Int64) *verifier {
-	return &verifier{from: from, method: method, hash: post.NewHash(method), moved: moved}
+func newVerifier(from io.Reader, method string, moved, there *atomic.Int64) *verifier {
+	return &verifier{from: from, method: method, hash: post.NewHash(method), moved: moved, there: there}
 }
 
 func (v *verifier) Read(b []byte) (int, error) {
@@ -26,6 +27,9 @@ func (v *verifier) Read(b []byte) (int, error) {
 	v.n += int64(n)
 	if v.moved != nil {
 		v.moved.Add(int64(n))
+	}
+	if v.there != nil {
+		v.there.Store(v.n)
 	}
 	if v.hash != nil {
 		v.hash.Write(b[:n])

@@ -39,10 +39,10 @@ type fetching interface{ Transfers() []pump.Transfer }
 
 // progressActions ask a running process.
 func progressActions(p config.Preset) []action {
-	if p&(config.Subscribe|config.Sarra) == 0 {
+	if p&(config.Subscribe|config.Sarra|config.Sender) == 0 {
 		return nil
 	}
-	return []action{{"progress", "[config]", "say what it is fetching, how far and how fast; -json for programs", func(ctx context.Context, s *session, args []string) error {
+	return []action{{"progress", "[config]", "say what it is fetching or sending, how far and how fast; -json for programs", func(ctx context.Context, s *session, args []string) error {
 		asJSON := given(s.words, "json")
 		s.words = slices.DeleteFunc(s.words, func(w []string) bool { return w[0] == "json" })
 		return s.eachTarget(ctx, args, func(s *session, ctx context.Context, t target) error { return s.tellProgress(ctx, t, asJSON) })

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"strings"
+	"syscall"
 
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/agent"
@@ -19,6 +20,7 @@ type identity struct {
 
 	agent  net.Conn
 	locked []string // key files that need a passphrase and are in no agent
+	open   []string // why key files were not used that others may read
 	keys   int      // offered
 }
 
@@ -91,6 +93,10 @@ func (i *identity) held() []ssh.Signer {
 
 // load reads a private key; one with a passphrase is the agent's to use.
 func (i *identity) load(path string, held []ssh.Signer) (ssh.Signer, error) {
+	if err := guarded(path); err != nil {
+		i.open = append(i.open, err.Error())
+		return nil, err
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("cannot read the private key: %w", err)
@@ -108,6 +114,19 @@ func (i *identity) load(path string, held []ssh.Signer) (ssh.Signer, error) {
 	}
 	i.locked = append(i.locked, path)
 	return nil, fmt.Errorf("the private key %q has a passphrase and is in no agent: ssh-add it, or name one without", path)
+}
+
+// guarded refuses a private key of ours that others may read or replace, as ssh(1) does.
+func guarded(path string) error {
+	fi, err := os.Stat(path)
+	if err != nil {
+		return fmt.Errorf("cannot read the private key: %w", err)
+	}
+	st, known := fi.Sys().(*syscall.Stat_t)
+	if mode := fi.Mode().Perm(); known && int(st.Uid) == os.Getuid() && mode&0o077 != 0 {
+		return fmt.Errorf("cannot use the private key %q: its mode %04o lets others at it: chmod 600 %s", path, mode, path)
+	}
+	return nil
 }
 
 // publicHalf is the public key of a locked private one: its own words or the file beside it.
@@ -146,6 +165,9 @@ func (i *identity) tried() string {
 	}
 	if i.host.password != "" {
 		text += " and a password"
+	}
+	for _, why := range i.open {
+		text += "; " + why
 	}
 	if len(i.locked) > 0 {
 		text += "; in no agent, and locked by a passphrase: " + strings.Join(i.locked, ", ")

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -213,4 +214,30 @@ func startAgent(t *testing.T, key, passphrase string) (socket string) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return socket
+}
+
+// A private key that others may read is not used, and the error says what to do.
+func TestOpenKeyIsRefused(t *testing.T) {
+	s := serving(t)
+	for _, mode := range []os.FileMode{0o640, 0o604, 0o620} {
+		if err := os.Chmod(s.KeyFile, mode); err != nil {
+			t.Fatal(err)
+		}
+		o := options(s)
+		want := fmt.Sprintf("mode %04o lets others at it: chmod 600 %s", mode, s.KeyFile)
+		if err := try(t, o, s.Addr); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("named in credentials: %v", err)
+		}
+		o.Credentials, o.Config = nobody, filepath.Join(t.TempDir(), "config")
+		write(t, o.Config, "Host *\n  IdentityFile "+s.KeyFile+"\n")
+		if err := try(t, o, s.User+"@"+s.Addr); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("named in the configuration: %v", err)
+		}
+	}
+	if err := os.Chmod(s.KeyFile, 0o400); err != nil {
+		t.Fatal(err)
+	}
+	if err := try(t, options(s), s.Addr); err != nil {
+		t.Errorf("of mode 0400: %v", err)
+	}
 }
