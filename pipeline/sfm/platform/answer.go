@@ -46,6 +46,9 @@ func read(answer *harvest.Answer, at string, into any) error {
 	if answer.Status != http.StatusOK {
 		return fmt.Errorf("cannot get %q: %w", nameOf(at), &statusError{answer.Status, answer.Body})
 	}
+	if answer.Cut {
+		return fmt.Errorf("cannot read the answer of %q: it is too long", nameOf(at))
+	}
 	if err := json.Unmarshal(answer.Body, into); err != nil {
 		if bytes.HasPrefix(bytes.TrimSpace(answer.Body), []byte("<")) {
 			err = errors.New("it is a page, not JSON")

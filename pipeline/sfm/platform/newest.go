@@ -45,33 +45,31 @@ func (l list) walk(ctx context.Context, w *harvest.Walk) error {
 	if !l.incremental { // nobody else's window, and no mark
 		l.key += "@" + w.Start().ID
 	}
-	since := l.since(w)
-	for {
+	for since := l.since(w); ; {
 		win := w.Window(l.key)
-		resumed := win.Open && win.Cursor != ""
-		if !resumed {
+		if !win.Open {
 			win = harvest.Window{Since: since, Open: true}
 		}
-		top, err := l.down(ctx, w, win)
-		if err != nil || !resumed {
+		top, whole, err := l.down(ctx, w, win)
+		if err != nil || whole {
 			return err
 		}
 		since = top
 	}
 }
 
-// down is one walk; it returns the newest mark of it.
-func (l list) down(ctx context.Context, w *harvest.Walk, win harvest.Window) (string, error) {
-	seen, restarted := trail{}, false
+// down is one walk; it returns the newest mark of it, and whether it began at the top.
+func (l list) down(ctx context.Context, w *harvest.Walk, win harvest.Window) (top string, whole bool, err error) {
+	seen, whole := trail{}, win.Cursor == ""
 	for {
 		p, err := l.page(ctx, win.Cursor, win.Since)
-		if errors.Is(err, errRefused) && win.Cursor != "" && !restarted {
+		if errors.Is(err, errRefused) && !whole {
 			w.Log().Info("harvest walks again from the top", "harvest", w.Start().ID, "key", l.key)
-			win.Cursor, restarted, seen = "", true, trail{}
+			win.Cursor, whole, seen = "", true, trail{}
 			continue
 		}
 		if err != nil {
-			return "", err
+			return "", whole, err
 		}
 		top, old := span(p.marks, win.Since)
 		if above(top, win.Top) {
@@ -79,15 +77,15 @@ func (l list) down(ctx context.Context, w *harvest.Walk, win harvest.Window) (st
 		}
 		if p.next == "" || old {
 			l.end(w, win)
-			return win.Top, nil
+			return win.Top, whole, nil
 		}
 		if err := seen.step(p); err != nil {
-			return "", err
+			return "", whole, err
 		}
 		win.Cursor = p.next
 		w.KeepWindow(l.key, win)
 		if err := w.Next(ctx); err != nil {
-			return "", err
+			return "", whole, err
 		}
 	}
 }
@@ -117,14 +115,19 @@ func (l list) form(mark string) any {
 	return mark
 }
 
-// span is the newest of marks, and whether there is none above since.
+// span is the newest of marks, and whether the lower half of them is at or below since. Less would
+// not do: a post that waited in a queue has an old id and stands among new ones.
 func span(marks []string, since string) (top string, old bool) {
-	for _, m := range marks {
+	old = len(marks) > 0
+	for i, m := range marks {
 		if above(m, top) {
 			top = m
 		}
+		if i >= len(marks)/2 && above(m, since) {
+			old = false
+		}
 	}
-	return top, len(marks) > 0 && !above(top, since)
+	return top, old
 }
 
 // above tells whether a mark is newer than another: a longer number is, and of two of one length

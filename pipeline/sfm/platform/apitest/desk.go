@@ -18,6 +18,8 @@ import (
 type Desk struct {
 	// URL is the base, without a slash at its end.
 	URL string
+	// Real answers as the server does when there is no fault.
+	Real http.HandlerFunc
 
 	server *httptest.Server
 	mu     sync.Mutex
@@ -40,7 +42,7 @@ type fault struct {
 
 // open starts a server on the loopback, closed with the test.
 func open(t testing.TB, answer http.HandlerFunc) *Desk {
-	d := new(Desk)
+	d := &Desk{Real: answer}
 	d.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if instead := d.take(r); instead != nil {
 			instead(w, r)

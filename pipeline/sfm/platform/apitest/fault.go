@@ -76,3 +76,10 @@ func Held(arrived chan<- struct{}, goOn <-chan struct{}, answer http.HandlerFunc
 		answer(w, r)
 	}
 }
+
+// Error answers with an error in the form of the AT protocol.
+func Error(status int, name, message string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		answerJSON(w, status, object{"error": name, "message": message})
+	}
+}
