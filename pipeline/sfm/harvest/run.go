@@ -106,7 +106,10 @@ func (h *harvest) tries(ctx context.Context, job Job) error {
 	stop := make(chan struct{})
 	defer h.heed(ctx, job.Stop, stop)()
 	for try := 1; ; try++ {
-		err := h.try(ctx, stop)
+		err := error(ErrStopped)
+		if !isClosed(stop) {
+			err = h.try(ctx, stop)
+		}
 		ended := errors.Is(err, ErrStopped) || h.ending.Load() && errors.Is(err, context.Canceled)
 		switch {
 		case ended && ctx.Err() != nil && !isClosed(job.Stop):
@@ -134,7 +137,12 @@ func isClosed(c <-chan struct{}) bool {
 }
 
 // heed closes stop when the harvest is to stop or to pause.
-func (h *harvest) heed(ctx context.Context, told <-chan struct{}, stop chan<- struct{}) (end func()) {
+func (h *harvest) heed(ctx context.Context, told <-chan struct{}, stop chan struct{}) (end func()) {
+	if ctx.Err() != nil || isClosed(told) {
+		h.ending.Store(true)
+		close(stop)
+		return func() {}
+	}
 	over := make(chan struct{})
 	var ended sync.WaitGroup
 	ended.Go(func() {
