@@ -19,11 +19,20 @@ type Announce struct {
 	Headers map[string]string // besides those of the harvest: source, from_cluster, to_clusters
 }
 
-// message is the announcement of a WARC, in the order of its harvest.
-func (a *Announce) message(c *sfm.Created, md5, local string) (*message, error) {
+// rel is a path as it is announced.
+func (a *Announce) rel(local string) (string, error) {
 	rel, err := filepath.Rel("/"+strings.Trim(a.Dir, "/"), local)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
-		return nil, fmt.Errorf("%q is not below %q, which is announced", local, a.Dir)
+		return "", fmt.Errorf("%q is not below %q, which is what is announced", local, a.Dir)
+	}
+	return rel, nil
+}
+
+// message is the announcement of a WARC, in the order of its harvest.
+func (a *Announce) message(c *sfm.Created, md5, local string) (*message, error) {
+	rel, err := a.rel(local)
+	if err != nil {
+		return nil, err
 	}
 	ann := post.Announcement{Topic: post.MakeTopic(post.DefaultPrefix, rel, true), Time: post.At(c.Date.Time), Base: a.Base, Path: rel,
 		Sum: post.Fingerprint{Method: "d", Value: md5}, Block: partition.WholeFile(c.Bytes), Headers: make(map[string]any)}

@@ -81,6 +81,11 @@ func (h *harvest) plan(w closed) (*commit, error) {
 		return nil, err
 	}
 	c.Result.Tail = s.tail
+	for _, digest := range h.result.Tail {
+		if !s.came[digest] && len(c.Result.Tail) < longestTail {
+			c.Result.Tail = append(c.Result.Tail, digest) // it is still to come
+		}
+	}
 	if s.damage != "" {
 		c.Result.Warnings = append(c.Result.Warnings, sfm.Note{Code: sfm.WarcUnreadable, Message: "not all of " + w.name + " can be read: " + s.damage})
 	}

@@ -81,6 +81,9 @@ func (r *Harvester) Run(ctx context.Context, job Job) (Outcome, error) {
 	default:
 		err = h.kind.check(s)
 	}
+	if err == nil && r.o.Announce != nil {
+		_, err = r.o.Announce.rel(r.o.local(s.Path))
+	}
 	if err != nil {
 		return h.refuse(err, job)
 	}
@@ -146,7 +149,7 @@ func (h *harvest) phase() string {
 // durable, when enter returns.
 func (h *harvest) enter() (resumed bool, err error) {
 	h.collection = h.o.local(h.start.Path)
-	h.dir = filepath.Join(h.collection, hidden, dirName(h.start.ID))
+	h.dir = h.o.dirOf(h.start)
 	if err := os.MkdirAll(h.dir, 0o775); err != nil {
 		return false, err
 	}
@@ -238,10 +241,43 @@ func (h *harvest) leave(f final, job Job) (Outcome, error) {
 	}
 	h.o.At("remove")
 	h.log.Info("harvest ended", "harvest", h.start.ID, "status", f.Outcome.status(), "warcs", len(h.result.Warcs), "bytes", h.result.Bytes)
-	if err := os.RemoveAll(h.dir); err != nil {
+	if err := discard(h.dir); err != nil {
 		return Unfinished, &PersistError{err}
 	}
 	return f.Outcome, nil
+}
+
+// gonePrefix is that of directories of harvests that have ended.
+const gonePrefix = ".gone-"
+
+// discard removes the directory of a harvest in one step, as far as others are concerned, and what is
+// left of earlier ones.
+func discard(dir string) error {
+	parent, name := filepath.Split(dir)
+	if err := os.Rename(dir, filepath.Join(parent, gonePrefix+name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	old, err := named(parent, gonePrefix, "")
+	if errors.Is(err, fs.ErrNotExist) || err == nil && len(old) == 0 {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := syncDir(parent); err != nil {
+		return err
+	}
+	for _, dir := range old {
+		if err := os.RemoveAll(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dirOf is the directory of a harvest.
+func (o *Options) dirOf(s *sfm.Start) string {
+	return filepath.Join(o.local(s.Path), hidden, dirName(s.ID))
 }
 
 // tell says how it goes on.

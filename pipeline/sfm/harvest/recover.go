@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -24,11 +23,10 @@ func (h *harvest) settle() error {
 
 // settleCommits does what commit records say that are still there.
 func (h *harvest) settleCommits() error {
-	records, err := filepath.Glob(filepath.Join(h.dir, "*"+commitSuffix))
+	records, err := named(h.dir, "", commitSuffix)
 	if err != nil {
-		return err
+		return &PersistError{err}
 	}
-	slices.Sort(records)
 	for _, path := range records {
 		var c commit
 		if err := readJSON(path, &c); err != nil {
@@ -133,7 +131,7 @@ func (h *harvest) restore(path string) (bool, error) {
 
 // addParts appends the streams that were being recorded, to a WARC of that length.
 func (h *harvest) addParts(f *os.File, length int64) (added bool, err error) {
-	paths, err := filepath.Glob(filepath.Join(h.dir, "stream-*"+partSuffix))
+	paths, err := named(h.dir, "stream-", partSuffix)
 	if err != nil || len(paths) == 0 {
 		return false, err
 	}

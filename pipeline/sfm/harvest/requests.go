@@ -102,6 +102,10 @@ func (s *Service) takeStart(name, key string, body []byte) error {
 	}
 	if _, err := os.Stat(s.donePath(start.ID)); err == nil {
 		s.Log.Info("harvest asked for again", "harvest", start.ID, "file", name)
+		if err := discard(s.Harvester.o.dirOf(start)); err != nil { // as when it was killed at its end
+			s.Log.Error("request not removed", "file", name, "error", err)
+			return nil
+		}
 		s.remove(name)
 		return nil
 	}

@@ -22,10 +22,11 @@ import (
 type survey struct {
 	sha1, md5 string // in hexadecimal
 	bytes     int64
-	count     int64    // of items
-	links     []string // addresses in them, sorted
-	tail      []string // digests of items behind the last kept state
-	damage    string   // the first; "" is none
+	count     int64           // of items
+	links     []string        // addresses in them, sorted
+	came      map[string]bool // digests of items that were expected to come once more
+	tail      []string        // and of those behind the last kept state
+	damage    string          // the first; "" is none
 }
 
 // longestTail is how many items may come twice without being counted twice.
@@ -41,7 +42,7 @@ func (h *harvest) look(path string, seen map[string]bool, at int64) (*survey, er
 	defer f.Close()
 	hash1, hash5 := sha1.New(), md5.New()
 	in := io.TeeReader(f, io.MultiWriter(hash1, hash5))
-	s := &survey{}
+	s := &survey{came: make(map[string]bool)}
 	if err := h.items(in, s, seen, at); err != nil {
 		return nil, err
 	}
@@ -109,7 +110,9 @@ func (h *harvest) tally(s *survey, r *items.Reader, i items.Item, seen map[strin
 		return
 	}
 	digest := digestOf(i)
-	if !seen[digest] {
+	if seen[digest] {
+		s.came[digest] = true
+	} else {
 		s.count++
 	}
 	if open && !h.kind.Stream && len(s.tail) < longestTail {

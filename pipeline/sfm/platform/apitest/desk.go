@@ -20,6 +20,8 @@ type Desk struct {
 	URL string
 	// Real answers as the server does when there is no fault.
 	Real http.HandlerFunc
+	// Before, when it is set, is told of each request before it is answered.
+	Before func(*http.Request)
 
 	server *httptest.Server
 	mu     sync.Mutex
@@ -44,6 +46,9 @@ type fault struct {
 func open(t testing.TB, answer http.HandlerFunc) *Desk {
 	d := &Desk{Real: answer}
 	d.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if d.Before != nil {
+			d.Before(r)
+		}
 		if instead := d.take(r); instead != nil {
 			instead(w, r)
 			return

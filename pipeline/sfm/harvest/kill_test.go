@@ -1,0 +1,382 @@
+package harvest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"srpump/pipeline/sfm"
+	"srpump/pipeline/sfm/harvest"
+	"srpump/pipeline/sfm/items"
+	"srpump/pipeline/sfm/outbox"
+	"srpump/pipeline/sfm/platform"
+	"srpump/pipeline/sfm/platform/apitest"
+	"srpump/pipeline/spool"
+	"srpump/pipeline/warc"
+)
+
+// childEnv makes the test program a harvester that serves a spool.
+const childEnv = "SRPUMP_TEST_HARVESTER"
+
+func TestMain(m *testing.M) {
+	if text := os.Getenv(childEnv); text != "" {
+		if err := child(text); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+// An order is what a child is to do.
+type order struct {
+	Dir, Base string
+	Size      int64
+	Kill      string // the step before which it is killed
+	Nth       int    // the how manieth time
+}
+
+// child serves the spool until nothing is left in it.
+func child(text string) error {
+	var o order
+	if err := json.Unmarshal([]byte(text), &o); err != nil {
+		return err
+	}
+	out, err := outbox.Open(filepath.Join(o.Dir, "spool", "out"), outbox.Message(sfm.Exchange), time.Now)
+	if err != nil {
+		return err
+	}
+	announced, err := outbox.Open(filepath.Join(o.Dir, "spool", "announce"), outbox.Message(""), time.Now)
+	if err != nil {
+		return err
+	}
+	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
+	seen := 0
+	h := harvest.New(harvest.Options{Out: out, Types: platform.Types(), Bases: map[string]string{"flickr_user": o.Base}, Tries: 3, TryPause: time.Millisecond,
+		Announce: &harvest.Announce{Out: announced, Base: "http://127.0.0.1/", Dir: o.Dir}, Size: o.Size, Links: true,
+		Patience: harvest.Patience{Tries: 3, Pause: time.Millisecond}, Log: log, Now: time.Now, Host: "here", Instance: "1", Software: "test",
+		At: func(step string) {
+			if step == o.Kill {
+				if seen++; seen == o.Nth {
+					_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+					select {}
+				}
+			}
+		}})
+	ctx, stop := context.WithCancel(context.Background())
+	s := harvest.Service{Dir: filepath.Join(o.Dir, "spool"), Harvester: h, Jobs: 2, Log: log, Now: time.Now}
+	go func() {
+		defer stop()
+		for {
+			names, err := spool.List(filepath.Join(s.Dir, "in"))
+			if err != nil || len(names) == 0 {
+				return
+			}
+			time.Sleep(5 * time.Millisecond) // it is the end that is polled for, nothing is waited for
+		}
+	}()
+	return s.Run(ctx)
+}
+
+// A site is a spool, a collection and the platform it is harvested from.
+type site struct {
+	t      *testing.T
+	api    *apitest.Flickr
+	dir    string
+	photos int
+	said   []spoken // what was taken from the outbox
+	size   int64
+}
+
+type spoken struct {
+	key  string
+	body []byte
+}
+
+const photoCount = 12
+
+func newSite(t *testing.T) *site {
+	s := &site{t: t, api: apitest.OpenFlickr(t), dir: t.TempDir(), photos: photoCount, size: 4000}
+	s.api.User("9@N01", "joe")
+	for i := range s.photos {
+		s.api.Post("9@N01", 100+i)
+	}
+	s.ask("1")
+	return s
+}
+
+// request is what is asked for; the routing key is in the name.
+func (s *site) ask(number string) {
+	s.t.Helper()
+	dir := filepath.Join(s.dir, "spool", "in")
+	body := fmt.Sprintf(`{"id":"a1","type":"flickr_user","path":%q,"seeds":[{"id":"S1","token":"joe"}],"credentials":{"key":"0123456789abcdef"},
+		"collection_set":{"id":"s"},"collection":{"id":"k"}}`, s.collection())
+	must(s.t, os.MkdirAll(dir, 0o755))
+	box, err := outbox.Open(dir, outbox.Message(sfm.Exchange), time.Now)
+	must(s.t, err)
+	must(s.t, box.Put(box.Next(0), "harvest.start.flickr.flickr_user", "a1"+number, nil, []byte(body)))
+}
+
+func (s *site) collection() string { return filepath.Join(s.dir, "s", "k") }
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// start starts a child.
+func (s *site) start(kill string, nth int) (*exec.Cmd, *strings.Builder) {
+	s.t.Helper()
+	text, err := json.Marshal(order{s.dir, s.api.Base, s.size, kill, nth})
+	must(s.t, err)
+	cmd, said := exec.Command(os.Args[0]), new(strings.Builder)
+	cmd.Env = append(os.Environ(), childEnv+"="+string(text))
+	cmd.Stderr = said
+	must(s.t, cmd.Start())
+	return cmd, said
+}
+
+// run runs a child and tells whether it was killed.
+func (s *site) run(kill string, nth int) bool {
+	s.t.Helper()
+	cmd, said := s.start(kill, nth)
+	return s.ended(cmd.Wait(), said)
+}
+
+func (s *site) ended(err error, said *strings.Builder) (killed bool) {
+	s.t.Helper()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
+		return true
+	}
+	if err != nil {
+		s.t.Fatalf("the harvester ended with %v:\n%s", err, said)
+	}
+	return false
+}
+
+// publish takes what is in the outbox, as sr_spool out does. The last of it may stay, as when that is
+// killed between the confirm and the removal.
+func (s *site) publish(keepLast bool) {
+	s.t.Helper()
+	dir := filepath.Join(s.dir, "spool", "out")
+	names, err := spool.List(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	must(s.t, err)
+	for i, name := range names {
+		p, err := spool.Read(dir, name)
+		must(s.t, err)
+		s.said = append(s.said, spoken{p.Key, p.Body})
+		if i < len(names)-1 || !keepLast {
+			must(s.t, spool.Remove(dir, name))
+		}
+	}
+}
+
+// check holds the end of a harvest against that of one that nobody has interrupted.
+func (s *site) check() {
+	s.t.Helper()
+	s.publish(false)
+	var last *sfm.Status
+	announced := make(map[string]*sfm.Created)
+	links := make(map[string]string)
+	for _, m := range s.said {
+		switch m.key {
+		case sfm.CreatedKey:
+			c, err := sfm.ParseCreated(m.body)
+			must(s.t, err)
+			if before := announced[c.Path]; before != nil && *before != *c {
+				s.t.Errorf("%s is told of twice, and not the same", c.Path)
+			}
+			announced[c.Path] = c
+		case sfm.WebStartKey:
+			w, err := sfm.ParseStart(m.body)
+			must(s.t, err)
+			for _, seed := range w.Seeds {
+				links[seed.Token.String()] = w.ID
+			}
+		default:
+			status, err := sfm.ParseStatus(m.body)
+			must(s.t, err)
+			last = status
+		}
+	}
+	if last == nil || last.Status != sfm.Success || last.Warcs.Count != int64(len(announced)) {
+		s.t.Fatalf("the last status is %+v, with %d WARCs told of", last, len(announced))
+	}
+	if n := last.Stats[time.Now().Format(time.DateOnly)]["flickr photos"]; n != int64(s.photos) {
+		s.t.Errorf("%d photos are counted of %d", n, s.photos)
+	}
+	if len(links) != 3*s.photos {
+		s.t.Errorf("%d addresses are asked for of %d", len(links), 3*s.photos)
+	}
+	s.checkFiles(announced)
+}
+
+// checkFiles looks at the collection: what is told of is there, whole, and nothing else is.
+func (s *site) checkFiles(announced map[string]*sfm.Created) {
+	s.t.Helper()
+	found := make(map[string]bool)
+	must(s.t, filepath.WalkDir(s.collection(), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		switch {
+		case announced[path] != nil:
+			s.photosOf(path, found)
+			delete(announced, path)
+		case !strings.HasSuffix(path, ".lock") && d.Name() != "state.json":
+			s.t.Errorf("%s is nobody's", path)
+		}
+		return nil
+	}))
+	if len(announced) > 0 {
+		s.t.Errorf("not there are %v", announced)
+	}
+	if len(found) != s.photos {
+		s.t.Errorf("%d photos are archived of %d", len(found), s.photos)
+	}
+	state, err := os.ReadFile(filepath.Join(s.collection(), "state.json"))
+	must(s.t, err)
+	if !strings.Contains(string(state), fmt.Sprintf(`"9@N01.last_photo_id": "%d"`, 99+s.photos)) || strings.Contains(string(state), `"open"`) {
+		s.t.Errorf("the state is %s", state)
+	}
+	left, err := spool.List(filepath.Join(s.dir, "spool", "in"))
+	must(s.t, err)
+	if len(left) > 0 {
+		s.t.Errorf("left in the spool are %q", left)
+	}
+}
+
+// photosOf reads a WARC, in which nothing may be damaged.
+func (s *site) photosOf(path string, found map[string]bool) {
+	s.t.Helper()
+	f, err := os.Open(path)
+	must(s.t, err)
+	defer f.Close()
+	reader, _ := items.For("flickr_user")
+	reader.Report = func(d items.Damage) { s.t.Errorf("%s: %+v", path, d) }
+	in := warc.NewReader(f, warc.ReadOptions{Report: func(f *warc.Fault) { s.t.Errorf("%s: %s", path, f) }})
+	for {
+		rec, err := in.Next()
+		if err == io.EOF {
+			return
+		}
+		must(s.t, err)
+		must(s.t, reader.Items(rec, func(i items.Item) error {
+			if reader.Counts(i) {
+				found[i.ID] = true
+			}
+			return nil
+		}))
+		_, err = io.Copy(io.Discard, rec.Block)
+		must(s.t, err)
+	}
+}
+
+// A harvest that is killed before any of its steps, the first, second or a later time, ends as if it had
+// not been: everything is archived, told of once, and counted once.
+func TestKillAtSteps(t *testing.T) {
+	for _, step := range []string{"record", "links", "move", "state", "created", "status", "announce", "result", "forget", "final", "ended", "told", "remove"} {
+		for _, nth := range []int{1, 2, 4} {
+			if nth > 1 && slices.Contains([]string{"final", "ended", "told", "remove"}, step) {
+				continue
+			}
+			t.Run(fmt.Sprint(step, nth), func(t *testing.T) {
+				t.Parallel()
+				s := newSite(t)
+				if !s.run(step, nth) {
+					t.Fatal("it was not killed")
+				}
+				s.publish(nth == 2)
+				before := len(s.api.Asked("method="))
+				if s.run("", 0) {
+					t.Fatal("it was killed again")
+				}
+				if slices.Contains([]string{"ended", "told", "remove"}, step) && len(s.api.Asked("method=")) != before {
+					t.Error("it has asked again")
+				}
+				s.check()
+			})
+		}
+	}
+}
+
+// A harvest that is killed while it asks, again and again and each time at another moment.
+func TestKillAtRequests(t *testing.T) {
+	s := newSite(t)
+	var asked, limit atomic.Int64
+	var pid atomic.Int64
+	s.api.Before = func(*http.Request) {
+		if asked.Add(1) == limit.Load() {
+			_ = syscall.Kill(int(pid.Load()), syscall.SIGKILL)
+		}
+	}
+	kills := 0
+	for n := 0; ; n++ {
+		asked.Store(0)
+		limit.Store(1 + rand.Int64N(8))
+		cmd, said := s.start("", 0)
+		pid.Store(int64(cmd.Process.Pid))
+		if !s.ended(cmd.Wait(), said) {
+			break
+		}
+		kills++
+		s.publish(n%2 == 0)
+		s.half(n)
+	}
+	if kills < 3 {
+		t.Errorf("it was killed %d times only", kills)
+	}
+	s.check()
+}
+
+// half leaves half a record at the end of an open WARC, as a kill within a write does.
+func (s *site) half(n int) {
+	paths, err := filepath.Glob(filepath.Join(s.collection(), ".harvest", "*", "*.open"))
+	must(s.t, err)
+	for _, path := range paths {
+		data, err := os.ReadFile(path)
+		must(s.t, err)
+		f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		must(s.t, err)
+		_, err = f.Write(data[:min(len(data), 20+37*n)])
+		must(s.t, errors.Join(err, f.Close()))
+	}
+}
+
+// A request that comes twice is done once: while it is done, and when it was.
+func TestSameRequestTwice(t *testing.T) {
+	s := newSite(t)
+	s.ask("again")
+	s.run("", 0)
+	s.check()
+	before := len(s.api.Asked("method="))
+	s.ask("again")
+	s.run("", 0)
+	s.publish(false)
+	if n := len(s.api.Asked("method=")); n != before {
+		t.Errorf("it was asked %d more times", n-before)
+	}
+	s.check()
+}
