@@ -49,6 +49,7 @@ func rows() []row {
 		{"hook-exec", hookRow},
 		{"mirror-renames", renameRow},
 		{"warc", warcRow},
+		{"sfm-items", itemsRow},
 	}
 }
 

@@ -27,7 +27,7 @@ type printer struct {
 // all prints what is wanted of all files.
 func (p *printer) all(ctx context.Context, r *reading, names []string) error {
 	for f := range r.start(ctx, names) {
-		if err := p.file(ctx, f); err != nil {
+		if err := p.file(ctx, r, f); err != nil {
 			return err
 		}
 	}
@@ -49,7 +49,7 @@ func (p *printer) all(ctx context.Context, r *reading, names []string) error {
 	return hinted{err, "all else was printed; warc check says more of damaged files"}
 }
 
-func (p *printer) file(ctx context.Context, f *file) error {
+func (p *printer) file(ctx context.Context, r *reading, f *file) error {
 	for {
 		select {
 		case b, ok := <-f.batches:
@@ -59,6 +59,7 @@ func (p *printer) file(ctx context.Context, f *file) error {
 			if err := p.batch(b); err != nil {
 				return err
 			}
+			r.done(b)
 		case <-ctx.Done():
 			return ctx.Err()
 		}

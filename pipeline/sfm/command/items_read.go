@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"sync"
 	"time"
 
 	"srpump/pipeline/sfm/items"
@@ -25,7 +26,24 @@ const (
 // A reading reads files, several at once, for a printer that takes them in their order.
 type reading struct {
 	*wanted
-	in io.Reader
+	in    io.Reader
+	spare sync.Pool // of *batch
+}
+
+// fresh is an empty batch.
+func (r *reading) fresh() *batch {
+	if b, ok := r.spare.Get().(*batch); ok {
+		return b
+	}
+	return &batch{text: make([]byte, 0, 2*batchSize)}
+}
+
+// done takes back a batch that nobody looks at any more.
+func (r *reading) done(b *batch) {
+	*b = batch{text: b.text[:0], items: b.items[:0]}
+	if cap(b.text) <= 8*batchSize {
+		r.spare.Put(b)
+	}
 }
 
 // A file is one that is read.
@@ -58,7 +76,7 @@ func (r *reading) start(ctx context.Context, names []string) <-chan *file {
 	for range n {
 		go func() {
 			for f := range todo {
-				r.file(ctx, f)
+				r.read(ctx, f)
 			}
 		}()
 	}
@@ -124,10 +142,10 @@ func splitNUL(data []byte, atEOF bool) (advance int, token []byte, err error) {
 	return 0, nil, nil
 }
 
-// file reads one file into its batches.
-func (r *reading) file(ctx context.Context, f *file) {
+// read reads one file into its batches.
+func (r *reading) read(ctx context.Context, f *file) {
 	defer close(f.batches)
-	a := &assembly{wanted: r.wanted, ctx: ctx, file: f, batch: &batch{}}
+	a := &assembly{reading: r, ctx: ctx, file: f, batch: r.fresh()}
 	in := r.in
 	if f.name != stdin {
 		opened, err := os.Open(f.name)
@@ -146,7 +164,7 @@ func (r *reading) file(ctx context.Context, f *file) {
 
 // An assembly puts the items of a file into batches.
 type assembly struct {
-	*wanted
+	*reading
 	ctx   context.Context
 	file  *file
 	batch *batch
@@ -154,6 +172,7 @@ type assembly struct {
 
 func (a *assembly) records(in io.Reader) error {
 	reader := a.reader()
+	reader.Borrow = true
 	reader.Report = func(d items.Damage) {
 		place := ""
 		if d.Line > 0 {
@@ -225,7 +244,7 @@ func appendLine(to []byte, raw json.RawMessage) []byte {
 // flush gives the batch to the printer.
 func (a *assembly) flush() error {
 	b := a.batch
-	a.batch = &batch{text: make([]byte, 0, len(b.text)+len(b.text)/4)}
+	a.batch = a.fresh()
 	if !send(a.ctx, a.file.batches, b) {
 		return a.ctx.Err()
 	}

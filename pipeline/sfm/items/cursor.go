@@ -1,9 +1,11 @@
 package items
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/bits"
 )
 
 // maxDepth is how deep values may be nested.
@@ -197,25 +199,47 @@ func (c *cursor) str() []byte {
 		return nil
 	}
 	from := c.i
-	for c.i < len(c.b) {
-		switch ch := c.b[c.i]; {
-		case ch == '"':
+	for {
+		c.i += plainPrefix(c.b[c.i:])
+		if c.i >= len(c.b) {
+			c.fail("the end of a string")
+			return nil
+		}
+		switch c.b[c.i] {
+		case '"':
 			c.i++
 			return c.b[from : c.i-1]
-		case ch == '\\':
+		case '\\':
 			c.escape()
-			if c.err != nil {
-				return nil
-			}
-		case ch < 0x20:
-			c.fail("a character of a string")
-			return nil
 		default:
-			c.i++
+			c.fail("a character of a string")
+		}
+		if c.err != nil {
+			return nil
 		}
 	}
-	c.fail("the end of a string")
-	return nil
+}
+
+// plainPrefix is how many bytes there are before a quote, a backslash or a control character. It
+// looks at eight bytes at once, as most bytes of most answers are in strings.
+func plainPrefix(b []byte) int {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for ; i+8 <= len(b); i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		quote, slash := w^('"'*ones), w^('\\'*ones)
+		// The lowest top bit that is set is that of the first byte which is zero, or below 0x20;
+		// what borrows from it stands above.
+		if hit := ((quote-ones)&^quote | (slash-ones)&^slash | (w-0x20*ones)&^w) & tops; hit != 0 {
+			return i + bits.TrailingZeros64(hit)/8
+		}
+	}
+	for ; i < len(b); i++ {
+		if ch := b[i]; ch == '"' || ch == '\\' || ch < 0x20 {
+			return i
+		}
+	}
+	return i
 }
 
 func (c *cursor) escape() {

@@ -28,6 +28,6 @@ type Item struct {
 	// Date is when it was put there; zero when that is not told.
 	Date time.Time
 	// Raw is the item as JSON, with line ends where the API had some; of feeds in XML, the members
-	// of an item of JSON Feed 1.1. It is the receiver's to keep.
+	// of an item of JSON Feed 1.1. It is the receiver's to keep, but for a Reader that borrows.
 	Raw json.RawMessage
 }

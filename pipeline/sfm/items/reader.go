@@ -16,6 +16,8 @@ type Reader struct {
 	Label string
 	// Report is told of what cannot be read; may be nil.
 	Report func(Damage)
+	// Borrow has the Raw of items be good only until yield returns; that saves a copy of all.
+	Borrow bool
 
 	formats []format
 	asked   bool // for one platform
@@ -94,6 +96,7 @@ func (r *Reader) Items(rec *warc.Record, yield func(Item) error) error {
 	default:
 		return nil
 	}
+	r.lines.borrow = r.Borrow
 	target := targetOf(rec)
 	for _, f := range r.formats {
 		if f.is(target, r.about) {

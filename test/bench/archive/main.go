@@ -1,7 +1,9 @@
-// Command archive makes a file of pages, or writes such a file as the records of a WARC file.
+// Command archive makes a file of pages, or writes such a file as the records of a WARC file, or
+// makes a WARC file of statuses.
 //
 //	archive pages COUNT FILE
 //	archive write FILE WARC
+//	archive items COUNT WARC
 package main
 
 import (
@@ -23,10 +25,10 @@ const pageSize = 20 << 10
 
 func main() {
 	if len(os.Args) != 4 {
-		fmt.Fprintln(os.Stderr, "usage: archive pages count file | write file warc")
+		fmt.Fprintln(os.Stderr, "usage: archive pages count file | write file warc | items count warc")
 		os.Exit(2)
 	}
-	run := map[string]func(a, b string) error{"pages": pages, "write": write}[os.Args[1]]
+	run := map[string]func(a, b string) error{"pages": pages, "write": write, "items": timelines}[os.Args[1]]
 	if err := run(os.Args[2], os.Args[3]); err != nil {
 		fmt.Fprintf(os.Stderr, "archive: %v\n", err)
 		os.Exit(1)
@@ -47,16 +49,22 @@ func pages(count, name string) error {
 	defer f.Close()
 	to := bufio.NewWriter(f)
 	random := rand.New(rand.NewPCG(5, 6))
+	words := vocabulary(random)
+	for range n {
+		fmt.Fprintf(to, "%s", onePage(random, words))
+	}
+	return errors.Join(to.Flush(), f.Close())
+}
+
+// vocabulary is the words of the texts.
+func vocabulary(random *rand.Rand) []string {
 	words := make([]string, 3000)
 	for i := range words {
 		for range 2 + random.IntN(9) {
 			words[i] += string("etaoinshrdlucmfwyp"[random.IntN(18)])
 		}
 	}
-	for range n {
-		fmt.Fprintf(to, "%s", onePage(random, words))
-	}
-	return errors.Join(to.Flush(), f.Close())
+	return words
 }
 
 func onePage(random *rand.Rand, words []string) string {
