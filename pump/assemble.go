@@ -265,13 +265,37 @@ func (f *Flow) expireBlocks(before time.Time) {
 		if a.journal == nil {
 			a.journal, _ = store.Open(full)
 		}
-		f.abandon(a)
+		ended := f.endUnannounced(a)
+		if !ended {
+			f.abandon(a)
+		}
 		a.mu.Unlock()
 		f.assemblies.leave(a)
 		f.order.leave(t)
+		if ended {
+			continue
+		}
 		f.Counters.Incomplete.Add(1)
 		f.host.Log.Error("given up, blocks missing", "path", full, "here", here, "of", file.Version.Cut.Count)
 	}
+}
+
+// endUnannounced ends the journal of a file that is in place, and whose announcements no broker took: of that the
+// dead letters tell. The lock is held.
+func (f *Flow) endUnannounced(a *assembly) bool {
+	if a.journal == nil || !a.journal.Complete() {
+		return false
+	}
+	file := a.journal.File()
+	tree, err := f.tree(file.Root)
+	if err != nil {
+		return false
+	}
+	if id, err := tree.ID(file.Path); err != nil || tempID(id) != file.Temp || f.assemblies.store.Done(a.full, a.journal) != nil {
+		return false
+	}
+	a.close()
+	return true
 }
 
 // showPost shows the hooks an announcement of a block that is about to be made, and reports whether it is to be.

@@ -15,9 +15,10 @@ import (
 // An assembly is a file on its way here in blocks (sr_subscribe(1), BLOCKS). Its journal says what is
 // here; its temporary file holds it.
 type assembly struct {
-	full  string // path of the file
-	users int    // jobs at it; guarded by the table
-	over  bool   // it is done, and no longer in the table; guarded by the table
+	full  string        // path of the file
+	users int           // jobs at it; guarded by the table
+	over  bool          // it is done, and no longer in the table; guarded by the table
+	going chan struct{} // closed when nothing is left of it, where nobody may enter; guarded by the table
 
 	mu        sync.Mutex
 	journal   *blocks.Journal
@@ -49,6 +50,13 @@ func (s *assemblies) enter(full string) *assembly {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.open[full]
+	for a != nil && a.going != nil {
+		gone := a.going
+		s.mu.Unlock()
+		<-gone
+		s.mu.Lock()
+		a = s.open[full]
+	}
 	if a == nil {
 		a = &assembly{full: full, busy: make(map[int64][]*job)}
 		if s.open == nil {
@@ -71,7 +79,7 @@ func (s *assemblies) leave(a *assembly) {
 		return
 	}
 	if a.isEmpty() {
-		_ = a.discard(s.store.Withdraw) // what cannot be removed waits for its blocks
+		s.withdraw(a)
 	}
 	if a.over || a.spoilt || a.journal == nil {
 		a.close()
@@ -86,6 +94,17 @@ func (s *assemblies) leave(a *assembly) {
 		delete(s.open, s.idle[0].full)
 		s.idle = s.idle[1:]
 	}
+}
+
+// withdraw removes what there is of a file of which nothing is here. The lock is held, and others have it meanwhile: a
+// disk may be slow.
+func (s *assemblies) withdraw(a *assembly) {
+	a.going = make(chan struct{})
+	s.mu.Unlock()
+	_ = a.discard(s.store.Withdraw) // what cannot be removed waits for its blocks
+	s.mu.Lock()
+	close(a.going)
+	a.going = nil
 }
 
 // isEmpty reports whether no block is here: nothing stays of it then.

@@ -9,6 +9,7 @@ import (
 	"srpump/post"
 	"srpump/pump/broker"
 	"srpump/pump/config"
+	"srpump/pump/fetch"
 )
 
 // twoStates is a file, and what it became within the second its time of modification has: blocks 1 and 2 differ.
@@ -81,5 +82,38 @@ func TestBlocksUnannounceable(t *testing.T) {
 	h.until("all are announced", func() bool { return len(got()) == 3 })
 	if h.content("out/x") != string(content) {
 		t.Error("other bytes")
+	}
+}
+
+// Of a file that is in place nothing is missing: once nobody has asked for its announcements long enough, only its
+// journal ends.
+func TestBlocksUnannounceableExpire(t *testing.T) {
+	h := newHouse(t)
+	content := noise(3000, 23)
+	web := h.blockServer(map[string][]byte{"/x": content})
+	f, _ := h.run(config.Subscribe, "-exchange", "xin", "-directory", h.dir+"/out")
+	as := cutUp(web.URL+"/", "x", content, 1000, 1700000000)
+	h.post("xin", as[:2]...)
+	h.settled(f, 2)
+	f.completeUnseen(t, as[2])
+	tree, err := f.tree(h.dir + "/out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := f.assemblies.enter(h.dir + "/out/x")
+	s, err := a.take().Complete(fetch.Job{Tree: tree, Path: "x"}, 3000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	placed := make(chan error, 1)
+	f.install.Install(s, func(err error) { placed <- err })
+	if err := <-placed; err != nil {
+		t.Fatal(err)
+	}
+	a.setInstalled()
+	f.assemblies.leave(a)
+	f.expireBlocks(time.Now().Add(time.Hour))
+	if h.content("out/x") != string(content) || len(f.assemblies.store.Unfinished()) > 0 || f.Counters.Incomplete.Load() != 0 {
+		t.Errorf("%d given up, unfinished: %v", f.Counters.Incomplete.Load(), f.assemblies.store.Unfinished())
 	}
 }

@@ -56,7 +56,8 @@ func finish(l *link, file *sftp.File) error {
 	return errors.Join(err, file.Close())
 }
 
-// create opens the file to write. One that is made here gets its mode before it has a byte.
+// create opens the file to write. One that is made here, or was left empty of what it held, has its mode before it has
+// a byte.
 func (l *link) create(ctx context.Context, path string, p transfer.Put) (*sftp.File, error) {
 	flags := os.O_WRONLY | os.O_CREATE
 	if !p.Keep {
@@ -68,7 +69,9 @@ func (l *link) create(ctx context.Context, path string, p transfer.Put) (*sftp.F
 		}
 		file, err := l.files.OpenFile(path, flags|os.O_EXCL)
 		if err != nil { // it is there, or what is wrong will be said again
-			return l.files.OpenFile(path, flags)
+			if file, err = l.files.OpenFile(path, flags); err != nil || p.Keep {
+				return file, err
+			}
 		}
 		if err := file.Chmod(p.Mode.Perm()); err != nil && classOf(err) != transfer.Unsupported {
 			file.Close()

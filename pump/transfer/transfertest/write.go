@@ -19,7 +19,7 @@ import (
 // RunWrite checks what one scheme changes: the Getter of the harness is a transfer.Writer too.
 func RunWrite(t *testing.T, h Harness) {
 	h.run(t, []check{
-		{"put", putSizes}, {"put over", putOver}, {"put too few", putWrong}, {"put source fails", putFromFails}, {"put blocks", putBlocks},
+		{"put", putSizes}, {"put over", putOver}, {"put private", putPrivate}, {"put too few", putWrong}, {"put source fails", putFromFails}, {"put blocks", putBlocks},
 		{"put below nothing", putBelowNothing}, {"put denied", putDenied}, {"put names", putNames}, {"put together", putTogether},
 		{"put cancelled", putCancelled}, {"put reset", putReset}, {"put stalled", putStalled},
 		{"rename", rename}, {"remove", remove}, {"mkdir", mkdir}, {"set", set}, {"write cancelled", writeCancelled},
@@ -69,6 +69,19 @@ func putOver(t *testing.T, b *bench) {
 	url := b.put(t, "over", pattern(100_000))
 	must(t, b.send(t, url, pattern(10), 10))
 	b.holds(t, "over", pattern(10))
+}
+
+// putPrivate gives a file its mode, also one that is there with another.
+func putPrivate(t *testing.T, b *bench) {
+	b.put(t, "private", pattern(100))
+	for _, name := range []string{"private", "private-new"} {
+		_, err := b.writer().Put(t.Context(), transfer.Put{URL: b.URL(b.Addr, name), From: bytes.NewReader(pattern(10)), Size: 10, Mode: 0o600})
+		must(t, err)
+		b.holds(t, name, pattern(10))
+		if fi, err := os.Stat(filepath.Join(b.Dir, name)); err != nil || fi.Mode().Perm() != 0o600 {
+			t.Errorf("%s: the mode is %v, %v", name, fi.Mode(), err)
+		}
+	}
 }
 
 // putWrong has a source that gives other than it should: that is never a success.
