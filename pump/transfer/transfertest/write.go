@@ -71,9 +71,13 @@ func putOver(t *testing.T, b *bench) {
 	b.holds(t, "over", pattern(10))
 }
 
-// putPrivate gives a file its mode, also one that is there with another.
+// putPrivate gives a file its mode, also one that is there with another, by a server that sets modes.
 func putPrivate(t *testing.T, b *bench) {
-	b.put(t, "private", pattern(100))
+	url := b.put(t, "private", pattern(100))
+	if err := b.writer().Set(t.Context(), url, transfer.Attributes{Mode: 0o644}); err != nil {
+		fails(t, err, "set", transfer.Unsupported)
+		return
+	}
 	for _, name := range []string{"private", "private-new"} {
 		_, err := b.writer().Put(t.Context(), transfer.Put{URL: b.URL(b.Addr, name), From: bytes.NewReader(pattern(10)), Size: 10, Mode: 0o600})
 		must(t, err)
