@@ -139,6 +139,15 @@ func (w *Walk) Next(ctx context.Context) error {
 	return w.rec.rollIfDue()
 }
 
+// Again waits before the next of several tries that are counted from 1, for a type that makes its own
+// connections; it is false once it was tried as often as everything is.
+func (w *Walk) Again(ctx context.Context, try int) (bool, error) {
+	if try >= w.again.Tries {
+		return false, nil
+	}
+	return true, w.Sleep(ctx, w.again.after(try, nil, w.now()))
+}
+
 // Stopping is closed when the harvest is to end, for a type that waits for something else as well.
 func (w *Walk) Stopping() <-chan struct{} { return w.stop }
 

@@ -28,10 +28,15 @@ type page struct {
 	report func(Damage)
 	lines  *lines
 	asked  bool // the file, or who reads it, says that it is of this platform
+	// cut is the record of a stream, which has no end of its own: what is wrong there is no damage. last
+	// is what was wrong, as long as nothing came behind it.
+	cut  bool
+	last *Damage
 }
 
 // emit gives an item out once its document is read; one without an id is none.
 func (p *page) emit(i Item) {
+	p.tell()
 	if i.ID != "" {
 		p.batch = append(p.batch, i)
 	}
@@ -39,15 +44,24 @@ func (p *page) emit(i Item) {
 
 // damaged reports a fault at the line at hand.
 func (p *page) damaged(line int, reason string) {
-	if p.report != nil {
-		p.report(Damage{p.rec.Offset, line, p.target.uri, reason})
+	p.tell()
+	if p.last = (&Damage{p.rec.Offset, line, p.target.uri, reason}); !p.cut {
+		p.tell()
 	}
+}
+
+// tell reports what was wrong.
+func (p *page) tell() {
+	if p.last != nil && p.report != nil {
+		p.report(*p.last)
+	}
+	p.last = nil
 }
 
 // read reads a record of a format.
 func (r *Reader) read(f format, rec *warc.Record, t target, yield func(Item) error) error {
 	p := &page{target: t, rec: rec, media: warc.MediaType(rec.Fields.Get(warc.FieldContentType)), yield: yield, report: r.Report, lines: &r.lines,
-		asked: r.asked || r.about.harvest != ""}
+		asked: r.asked || r.about.harvest != "", cut: rec.Fields.Get(warc.FieldTruncated) == "time"}
 	body := rec.Block
 	if rec.IsHTTP() {
 		m, err := warc.ReadMessage(rec.Block)
@@ -82,6 +96,8 @@ func (p *page) ended(err error) error {
 	case errors.As(err, &s):
 		return s.error
 	case err == nil, errors.As(err, &fault): // its reader tells of a fault
+		return nil
+	case p.cut && errors.Is(err, io.ErrUnexpectedEOF):
 		return nil
 	}
 	p.damaged(0, err.Error())

@@ -105,3 +105,22 @@ func FuzzItems(f *testing.F) {
 		}
 	})
 }
+
+// A stream has no end of its own: what is cut off there is no damage, what is before it is.
+func TestCutStream(t *testing.T) {
+	text := "data: {broken\n\nevent: update\ndata: " + toot + "\n\nevent: update\ndata: {\"id"
+	stream := func() *warc.Record {
+		return coded("https://m.example/api/v1/streaming/public", "Content-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n", fmt.Sprintf("%x\r\n%s\r\n5\r\nxx", len(text), text))
+	}
+	ended := stream()
+	ended.Fields.Add(warc.FieldTruncated, "time")
+	for _, c := range []struct {
+		rec     *warc.Record
+		damages int
+	}{{ended, 1}, {stream(), 3}} {
+		found, damage := newFile(t).add(c.rec).items(reader(t, "mastodon_stream"))
+		if len(found) != 1 || len(damage) != c.damages {
+			t.Errorf("%d items, damage %q", len(found), damage)
+		}
+	}
+}

@@ -19,8 +19,9 @@ import (
 )
 
 const (
-	// jetstreamFlush and jetstreamBytes are after what time, or how many bytes, what came is
-	// recorded: what a crash can lose, and the cursor brings again.
+	// jetstreamFlush, unless the option flush says other seconds, and jetstreamBytes are after what
+	// time, or how many bytes, what came is recorded: what a crash can lose, and the cursor brings
+	// again.
 	jetstreamFlush = time.Minute
 	jetstreamBytes = 1 << 20
 	// jetstreamFrame is how long an event may be, in bytes.
@@ -42,7 +43,8 @@ func blueskyJetstream() *harvest.Type {
 	return &harvest.Type{Name: "bluesky_jetstream", Platform: "bluesky", Service: "Bluesky Harvester", Module: "bluesky_harvester",
 		APIBase: "wss://jetstream2.us-east.bsky.network", Stream: true, MinSeeds: 0, MaxSeeds: -1,
 		Walk: func(ctx context.Context, w *harvest.Walk) error {
-			j := &jetstream{w: w, key: "jetstream.cursor", collections: words(w.Start().Options["collections"])}
+			j := &jetstream{w: w, key: "jetstream.cursor", collections: words(w.Start().Options["collections"]),
+				pause: max(duration(w, "flush", jetstreamFlush), 10*time.Millisecond)}
 			if !w.Flag("incremental", true) {
 				j.key += "@" + w.Start().ID
 			}
@@ -58,6 +60,7 @@ type jetstream struct {
 	w                 *harvest.Walk
 	key               string
 	collections, dids []string
+	pause             time.Duration // jetstreamFlush
 
 	cursor int64  // time_us of the last event recorded; 0 is none
 	uri    string // of the connection
@@ -203,37 +206,49 @@ func receive(ctx context.Context, c *websocket.Conn, frames chan<- []byte, broke
 // collect records what comes, piece by piece; what came before the end of the connection, or
 // before the harvest is to stop, as well.
 func (j *jetstream) collect(ctx context.Context, c *websocket.Conn, frames <-chan []byte, broken <-chan error) error {
-	tick := time.NewTicker(jetstreamIdle)
-	defer tick.Stop()
-	flushed, idle := j.w.Now(), true
+	flush, quiet := time.NewTicker(j.pause), time.NewTimer(jetstreamIdle)
+	defer flush.Stop()
+	defer quiet.Stop()
 	for {
 		select {
 		case frame, ok := <-frames:
 			if !ok {
 				return errors.Join(j.flush(), <-broken)
 			}
-			idle = false
-			j.hold(frame)
-			if j.held.Len() < jetstreamBytes {
+			quiet.Reset(jetstreamIdle)
+			if j.hold(frame); j.held.Len() < jetstreamBytes {
 				continue
 			}
-		case <-tick.C:
-			if idle {
-				if err := ping(ctx, c); err != nil {
-					return errors.Join(j.flush(), err)
-				}
+		case <-quiet.C:
+			if err := ping(ctx, c); err != nil {
+				return errors.Join(j.flush(), err)
 			}
-			if idle = true; j.w.Now().Sub(flushed) < jetstreamFlush-time.Second {
-				continue
-			}
+			quiet.Reset(jetstreamIdle)
+			continue
+		case <-flush.C:
 		case <-j.w.Stopping():
+			j.drain(frames)
 		}
 		if err := j.flush(); err != nil {
 			return err
 		}
-		flushed = j.w.Now()
 		if err := j.w.Next(ctx); err != nil {
 			return err
+		}
+	}
+}
+
+// drain takes what has come already.
+func (j *jetstream) drain(frames <-chan []byte) {
+	for {
+		select {
+		case frame, ok := <-frames:
+			if !ok {
+				return
+			}
+			j.hold(frame)
+		default:
+			return
 		}
 	}
 }

@@ -3,36 +3,25 @@ package platform
 import (
 	"context"
 	"errors"
-	"time"
 
 	"srpump/pipeline/sfm"
 	"srpump/pipeline/sfm/harvest"
 )
 
-const (
-	// lastingTries is how often a connection may end one after the other without anything having
-	// come, and lastingPause how long to wait after the first; it doubles.
-	lastingTries = 5
-	lastingPause = time.Second
-)
-
-// lasting makes one connection after the other until the harvest is to stop, or the server does
-// not take any.
+// lasting makes one connection after the other until the harvest is to stop, or as often as it
+// is tried without anything having come.
 func lasting(ctx context.Context, w *harvest.Walk, connect func(context.Context) (came bool, err error)) error {
-	for row := 0; ; row++ {
+	for try := 1; ; try++ {
 		came, err := connect(ctx)
 		if final(ctx, err) {
 			return err
 		}
 		if came {
-			row = 0
+			try = 1
 		}
-		if row == lastingTries {
-			return err
-		}
-		w.Log().Warn("harvest connects again", "harvest", w.Start().ID, "error", err)
-		if err := w.Sleep(ctx, lastingPause<<row); err != nil {
-			return err
+		w.Log().Warn("harvest connects again", "harvest", w.Start().ID, "try", try, "error", err)
+		if again, stopped := w.Again(ctx, try); stopped != nil || !again {
+			return errors.Join(stopped, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package apitest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -24,6 +25,7 @@ type Jetstream struct {
 	more      *sync.Cond
 	events    []event
 	listeners int
+	sent      int
 }
 
 type event struct {
@@ -66,12 +68,23 @@ func (j *Jetstream) Listeners() int {
 	return j.listeners
 }
 
+// Sent is how many events went out, those that went twice included.
+func (j *Jetstream) Sent() int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.sent
+}
+
 func (j *Jetstream) subscribe(w http.ResponseWriter, r *http.Request) {
 	c, err := websocket.Accept(w, r, nil)
 	if err != nil {
 		return
 	}
 	defer c.CloseNow()
+	want := wish{Collections: r.URL.Query()["wantedCollections"], DIDs: r.URL.Query()["wantedDids"]}
+	if r.FormValue("requireHello") == "true" && !want.hear(c) {
+		return
+	}
 	ctx, cancel := context.WithCancel(c.CloseRead(context.Background()))
 	defer cancel()
 	context.AfterFunc(ctx, func() {
@@ -81,7 +94,7 @@ func (j *Jetstream) subscribe(w http.ResponseWriter, r *http.Request) {
 	})
 	j.count(1)
 	defer j.count(-1)
-	j.send(ctx, c, r)
+	j.send(ctx, c, want, r.FormValue("cursor"))
 }
 
 func (j *Jetstream) count(n int) {
@@ -91,8 +104,8 @@ func (j *Jetstream) count(n int) {
 }
 
 // send sends what is wanted from the cursor on; without a cursor what comes from now on.
-func (j *Jetstream) send(ctx context.Context, c *websocket.Conn, r *http.Request) {
-	cursor, err := strconv.ParseInt(r.FormValue("cursor"), 10, 64)
+func (j *Jetstream) send(ctx context.Context, c *websocket.Conn, want wish, from string) {
+	cursor, err := strconv.ParseInt(from, 10, 64)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	i := len(j.events)
@@ -107,7 +120,7 @@ func (j *Jetstream) send(ctx context.Context, c *websocket.Conn, r *http.Request
 			return
 		}
 		e := j.events[i]
-		if !e.wanted(r.URL.Query()["wantedCollections"], r.URL.Query()["wantedDids"]) {
+		if !want.has(e) {
 			continue
 		}
 		j.mu.Unlock()
@@ -117,12 +130,30 @@ func (j *Jetstream) send(ctx context.Context, c *websocket.Conn, r *http.Request
 			return
 		}
 		sent++
+		j.sent++
 	}
 }
 
-func (e event) wanted(collections, dids []string) bool {
+// A wish is which events a listener wants.
+type wish struct {
+	Collections []string `json:"wantedCollections"`
+	DIDs        []string `json:"wantedDids"`
+}
+
+// hear reads the first message of a listener that wants more than a URL holds.
+func (w *wish) hear(c *websocket.Conn) bool {
+	_, text, err := c.Read(context.Background())
+	var m struct {
+		Type    string
+		Payload *wish
+	}
+	m.Payload = w
+	return err == nil && json.Unmarshal(text, &m) == nil && m.Type == "options_update"
+}
+
+func (w *wish) has(e event) bool {
 	fits := func(c string) bool {
 		return c == e.kind || strings.HasSuffix(c, "*") && strings.HasPrefix(e.kind, strings.TrimSuffix(c, "*"))
 	}
-	return (len(collections) == 0 || slices.ContainsFunc(collections, fits)) && (len(dids) == 0 || slices.Contains(dids, e.did))
+	return (len(w.Collections) == 0 || slices.ContainsFunc(w.Collections, fits)) && (len(w.DIDs) == 0 || slices.Contains(w.DIDs, e.did))
 }
