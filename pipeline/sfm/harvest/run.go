@@ -235,12 +235,20 @@ func (h *harvest) walk(m *memory, stop <-chan struct{}, done func(closed)) *Walk
 	w := &Walk{start: h.start, kind: h.kind, log: h.log, now: h.o.Now, memory: m, again: h.o.Patience, stop: stop,
 		client: &client{scrub: scrub}, base: strings.TrimSuffix(cmp.Or(word(h.start.Options["api_base"]), h.o.Bases[h.kind.Name], h.kind.APIBase), "/")}
 	w.rec = &recorder{dir: h.dir, prefix: sfm.SafeName(h.start.ID), roll: h.o.Roll, size: h.o.Size, now: h.o.Now, closed: done,
-		about: func() warc.Fields {
-			return warc.Fields{{Name: "software", Value: h.o.Software}, {Name: "hostname", Value: h.o.Host}, {Name: "format", Value: "WARC File Format 1.0"},
-				{Name: "sfm-type", Value: h.start.Type}, {Name: "sfm-api-base", Value: w.base}, {Name: "sfm-harvest", Value: warcText(h.start.ID)},
-				{Name: "scrubbed", Value: scrub.said()}}
-		}}
+		about: func() warc.Fields { return h.about(w.base, scrub) }}
 	return w
+}
+
+// about is what a warcinfo record says of the harvest.
+func (h *harvest) about(base string, scrub *scrubber) (f warc.Fields) {
+	f.Add("software", h.o.Software)
+	f.Add("hostname", h.o.Host)
+	f.Add("format", "WARC File Format 1.0")
+	f.Add("sfm-type", h.start.Type)
+	f.Add("sfm-api-base", base)
+	f.Add("sfm-harvest", warcText(h.start.ID))
+	f.Add("scrubbed", scrub.said())
+	return f
 }
 
 // warcText is an id as a line of a warcinfo record can have it.

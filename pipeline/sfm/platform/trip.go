@@ -77,7 +77,7 @@ func (t *trip) hop(ctx context.Context, q harvest.Request) (*harvest.Answer, err
 	a, err := t.w.Fetch(ctx, q)
 	switch {
 	case err != nil && refused && t.trusted:
-		t.inside = true
+		t.inside, q.Allow = true, nil
 		return t.hop(ctx, q)
 	case err != nil && refused:
 		return nil, fmt.Errorf("cannot fetch %q: %w", nameOf(q.URL), errPrivate)
