@@ -68,7 +68,11 @@ func child(text string) error {
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	seen := 0
-	h := harvest.New(harvest.Options{Out: out, Types: platform.Types(), Bases: map[string]string{"flickr_user": o.Base}, Tries: 3, TryPause: time.Millisecond,
+	bases := make(map[string]string)
+	for _, kind := range platform.Types() {
+		bases[kind.Name] = o.Base
+	}
+	h := harvest.New(harvest.Options{Out: out, Types: platform.Types(), Bases: bases, Tries: 3, TryPause: time.Millisecond,
 		Announce: &harvest.Announce{Out: announced, Base: "http://127.0.0.1/", Dir: o.Dir}, Size: o.Size, Links: true,
 		Patience: harvest.Patience{Tries: 3, Pause: time.Millisecond}, Log: log, Now: time.Now, Host: "here", Instance: "1", Software: "test",
 		At: func(step string) {
@@ -92,6 +96,25 @@ func child(text string) error {
 		}
 	}()
 	return s.Run(ctx)
+}
+
+// begin starts a child.
+func (o order) begin(t *testing.T) (*exec.Cmd, *strings.Builder) {
+	t.Helper()
+	text, err := json.Marshal(o)
+	must(t, err)
+	cmd, said := exec.Command(os.Args[0]), new(strings.Builder)
+	cmd.Env, cmd.Stderr = append(os.Environ(), childEnv+"="+string(text)), said
+	must(t, cmd.Start())
+	return cmd, said
+}
+
+// leave puts a message into the spool of a directory.
+func leave(t *testing.T, dir, key, id, body string) {
+	t.Helper()
+	box, err := outbox.Open(filepath.Join(dir, "spool", "in"), outbox.Message(sfm.Exchange), time.Now)
+	must(t, err)
+	must(t, box.Put(box.Next(0), key, id, nil, []byte(body)))
 }
 
 // A site is a spool, a collection and the platform it is harvested from.
@@ -124,13 +147,8 @@ func newSite(t *testing.T) *site {
 // request is what is asked for; the routing key is in the name.
 func (s *site) ask(number string) {
 	s.t.Helper()
-	dir := filepath.Join(s.dir, "spool", "in")
-	body := fmt.Sprintf(`{"id":"a1","type":"flickr_user","path":%q,"seeds":[{"id":"S1","token":"joe"}],"credentials":{"key":"0123456789abcdef"},
-		"collection_set":{"id":"s"},"collection":{"id":"k"}}`, s.collection())
-	must(s.t, os.MkdirAll(dir, 0o755))
-	box, err := outbox.Open(dir, outbox.Message(sfm.Exchange), time.Now)
-	must(s.t, err)
-	must(s.t, box.Put(box.Next(0), "harvest.start.flickr.flickr_user", "a1"+number, nil, []byte(body)))
+	leave(s.t, s.dir, "harvest.start.flickr.flickr_user", "a1"+number, fmt.Sprintf(`{"id":"a1","type":"flickr_user","path":%q,
+		"seeds":[{"id":"S1","token":"joe"}],"credentials":{"key":"0123456789abcdef"},"collection_set":{"id":"s"},"collection":{"id":"k"}}`, s.collection()))
 }
 
 func (s *site) collection() string { return filepath.Join(s.dir, "s", "k") }
@@ -145,13 +163,7 @@ func must(t testing.TB, err error) {
 // start starts a child.
 func (s *site) start(kill string, nth int) (*exec.Cmd, *strings.Builder) {
 	s.t.Helper()
-	text, err := json.Marshal(order{s.dir, s.api.Base, s.size, kill, nth})
-	must(s.t, err)
-	cmd, said := exec.Command(os.Args[0]), new(strings.Builder)
-	cmd.Env = append(os.Environ(), childEnv+"="+string(text))
-	cmd.Stderr = said
-	must(s.t, cmd.Start())
-	return cmd, said
+	return order{s.dir, s.api.Base, s.size, kill, nth}.begin(s.t)
 }
 
 // run runs a child and tells whether it was killed.

@@ -145,11 +145,19 @@ func (h *harvest) phase() string {
 	return sfm.Running
 }
 
+// claim makes the place for harvests in the collection and takes it, so that there is one of a kind at a
+// time. The lock is held until it is closed.
+func (h *harvest) claim() (*os.File, error) {
+	h.collection, h.dir = h.o.local(h.start.Path), h.o.dirOf(h.start)
+	if err := os.MkdirAll(filepath.Dir(h.dir), 0o775); err != nil {
+		return nil, err
+	}
+	return lockFile(filepath.Join(filepath.Dir(h.dir), h.kind.Module+".lock"), false)
+}
+
 // enter makes the directory of the harvest, or finds that there is one. What was asked for is in it,
 // durable, when enter returns.
 func (h *harvest) enter() (resumed bool, err error) {
-	h.collection = h.o.local(h.start.Path)
-	h.dir = h.o.dirOf(h.start)
 	if err := os.MkdirAll(h.dir, 0o775); err != nil {
 		return false, err
 	}
@@ -163,7 +171,7 @@ func (h *harvest) enter() (resumed bool, err error) {
 		return true, err
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return false, err
+		return true, err
 	}
 	if err := errors.Join(h.reserve(), syncDir(filepath.Dir(h.dir)), syncDir(h.collection)); err != nil {
 		return false, err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -104,16 +105,19 @@ func (r *recorder) failure() error {
 	return r.err
 }
 
-// note writes down what has changed, as of what was recorded so far.
+// note writes down what has changed, as of what was recorded so far. It may speak of what could not be
+// recorded; nothing is noted after that.
 func (r *recorder) note(d delta) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.file == nil {
+	switch {
+	case r.err != nil:
+	case r.file == nil:
 		r.pending.add(d)
-		return
-	}
-	if err := r.journal.add(r.to.Whole(), d); err != nil && r.err == nil {
-		r.broken(err)
+	default:
+		if err := r.journal.add(r.to.Whole(), d); err != nil {
+			r.broken(err)
+		}
 	}
 }
 
@@ -172,6 +176,16 @@ func (r *recorder) open() error {
 	err = j.add(0, r.pending)
 	r.pending = delta{}
 	return err
+}
+
+// serialOf is the number of a file among those of its recorder, from its name.
+func serialOf(name string) int {
+	parts := strings.Split(name, "-")
+	if len(parts) < 2 {
+		return 0
+	}
+	n, _ := strconv.Atoi(parts[len(parts)-2])
+	return n
 }
 
 // letters are that many random ones.

@@ -1,11 +1,13 @@
 package harvest
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -41,10 +43,12 @@ func (h *harvest) settleCommits() error {
 
 // settleFiles commits WARCs that are finished, then what can be saved of one that is not.
 func (h *harvest) settleFiles() error {
-	entries, err := os.ReadDir(h.dir) // by name: in the order they were made
+	entries, err := os.ReadDir(h.dir)
 	if err != nil {
 		return &PersistError{err}
 	}
+	// They are of one recorder: their numbers, and not the clock, tell their order.
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(serialOf(a.Name()), serialOf(b.Name())) })
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), warcSuffix) {
 			if err := h.settleFile(e.Name()); err != nil {

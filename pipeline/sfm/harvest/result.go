@@ -35,11 +35,21 @@ func (r *result) with(d delta) result {
 		next.Stats[day] = maps.Clone(counts)
 	}
 	next.Warcs = slices.Clip(r.Warcs)
-	next.Infos = append(slices.Clip(r.Infos), d.Infos...)
-	next.Warnings = append(slices.Clip(r.Warnings), d.Warnings...)
+	next.Infos, next.Warnings = noted(r.Infos, d.Infos), noted(r.Warnings, d.Warnings)
 	next.UIDs = merged(maps.Clone(r.UIDs), d.UIDs)
 	next.TokenUpdates = merged(maps.Clone(r.TokenUpdates), d.TokenUpdates)
 	return next
+}
+
+// noted adds notes, each of which is said once, however often it was tried.
+func noted(notes, more []sfm.Note) []sfm.Note {
+	notes = slices.Clip(notes)
+	for _, n := range more {
+		if !slices.Contains(notes, n) {
+			notes = append(notes, n)
+		}
+	}
+	return notes
 }
 
 // told is the result once a status was sent.

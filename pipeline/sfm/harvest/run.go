@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"time"
@@ -20,11 +21,7 @@ const pauseGrace = 20 * time.Second
 
 // run does a harvest that can be done.
 func (h *harvest) run(ctx context.Context, job Job) (Outcome, error) {
-	resumed, err := h.enter()
-	if err != nil {
-		return h.refuse(&PersistError{err}, job)
-	}
-	lock, err := lockFile(filepath.Join(h.collection, hidden, h.kind.Module+".lock"), false)
+	lock, err := h.claim()
 	if errors.Is(err, ErrBusy) {
 		return Unfinished, fmt.Errorf("cannot harvest into %q: %w", h.collection, err)
 	}
@@ -32,6 +29,13 @@ func (h *harvest) run(ctx context.Context, job Job) (Outcome, error) {
 		return h.refuse(&PersistError{err}, job)
 	}
 	defer lock.Close()
+	resumed, err := h.enter()
+	switch {
+	case err != nil && resumed:
+		return Unfinished, &PersistError{err}
+	case err != nil: // there is nothing in it yet
+		return h.refuse(&PersistError{errors.Join(err, discard(h.dir))}, job)
+	}
 	var f final
 	switch err := readJSON(filepath.Join(h.dir, finalName), &f); {
 	case err == nil:
@@ -173,7 +177,7 @@ func (h *harvest) try(ctx context.Context, stop <-chan struct{}) error {
 	work := newCommitter(cancel)
 	w := h.walk(memory, stop, func(c closed) { work.do(func() error { return h.commit(c) }) })
 	quiet := h.regularly(work)
-	err = h.kind.Walk(life, w)
+	err = h.safely(life, w)
 	quiet()
 	if err == nil {
 		err = w.rec.failure()
@@ -189,6 +193,17 @@ func (h *harvest) try(ctx context.Context, stop <-chan struct{}) error {
 	return w.clean(err)
 }
 
+// safely walks. A walk that panics has failed, and the harvests beside it go on.
+func (h *harvest) safely(ctx context.Context, w *Walk) (err error) {
+	defer func() {
+		if why := recover(); why != nil {
+			h.log.Error("harvest panicked", "harvest", h.start.ID, "panic", why, "stack", string(debug.Stack()))
+			err = fmt.Errorf("the walk of %s panicked: %v", h.kind.Name, why)
+		}
+	}()
+	return h.kind.Walk(ctx, w)
+}
+
 // patience ends a walk that does not end when it is told to.
 func patience(life context.Context, stop <-chan struct{}, cancel func()) {
 	select {
@@ -202,30 +217,6 @@ func patience(life context.Context, stop <-chan struct{}, cancel func()) {
 	case <-life.Done():
 	case <-grace.C:
 		cancel()
-	}
-}
-
-// regularly sends statuses of a stream until the end.
-func (h *harvest) regularly(work *committer) (end func()) {
-	if !h.kind.Stream {
-		return func() {}
-	}
-	ticker, over := time.NewTicker(h.o.Status), make(chan struct{})
-	var ended sync.WaitGroup
-	ended.Go(func() {
-		for {
-			select {
-			case <-ticker.C:
-				work.do(func() error { return h.tell(h.phase()) })
-			case <-over:
-				return
-			}
-		}
-	})
-	return func() {
-		ticker.Stop()
-		close(over)
-		ended.Wait()
 	}
 }
 
@@ -259,37 +250,4 @@ func warcText(id string) string {
 		}
 		return c
 	}, id)
-}
-
-// A committer does things one after the other, until one fails.
-type committer struct {
-	work   chan func() error
-	ended  chan struct{}
-	failed func() // called when one fails
-	err    error
-}
-
-func newCommitter(failed func()) *committer {
-	c := &committer{work: make(chan func() error, 16), ended: make(chan struct{}), failed: failed}
-	go func() {
-		defer close(c.ended)
-		for f := range c.work {
-			if c.err != nil {
-				continue
-			}
-			if c.err = f(); c.err != nil {
-				c.failed()
-			}
-		}
-	}()
-	return c
-}
-
-func (c *committer) do(f func() error) { c.work <- f }
-
-// wait does what is left, and is the error of what failed.
-func (c *committer) wait() error {
-	close(c.work)
-	<-c.ended
-	return c.err
 }
