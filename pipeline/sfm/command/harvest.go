@@ -71,7 +71,7 @@ func (h *harvesting) options(fs *flag.FlagSet) {
 }
 
 func (h *harvesting) addPrefix(text string) error {
-	p, err := harvest.ParsePrefix(text)
+	p, err := sfm.ParsePrefix(text)
 	h.Prefixes = append(h.Prefixes, p)
 	return err
 }

@@ -58,7 +58,7 @@ func (f *flow) start(ctx context.Context, work *sync.WaitGroup, paths iter.Seq[s
 	render := func(b *batch) {
 		busy <- struct{}{}
 		work.Go(func() {
-			b.make(&f.order.look)
+			b.make(f.order)
 			<-busy
 		})
 	}
@@ -78,20 +78,21 @@ func (f *flow) start(ctx context.Context, work *sync.WaitGroup, paths iter.Seq[s
 	return lanes, room
 }
 
-// make makes the rows.
-func (b *batch) make(l *look) {
+// make makes the rows, and forgets the items.
+func (b *batch) make(o *Order) {
 	defer close(b.ready)
-	b.rows = l.rows()
-	kept := b.items[:0]
-	for _, i := range b.items {
-		if err := b.rows.add(&i); err != nil {
+	b.rows = o.look.rows()
+	for n := range b.items {
+		i := &b.items[n]
+		if err := b.rows.add(i); err != nil {
 			b.notes.add(sfm.WarcUnreadable, "%s", err)
 			continue
 		}
-		i.Raw = nil
-		kept = append(kept, i)
+		if o.Dedupe {
+			b.keys = append(b.keys, i.Key())
+		}
 	}
-	b.items = kept
+	b.items = nil
 }
 
 // drain writes what comes out of a lane.
@@ -119,8 +120,8 @@ func (f *flow) drain(ctx context.Context, l *lane) error {
 
 func (f *flow) write(b *batch) error {
 	f.warnings.merge(&b.notes)
-	for n := range b.items {
-		if f.order.Dedupe && !f.seen.Fresh(b.items[n]) {
+	for n := range b.rows.ends {
+		if f.order.Dedupe && !f.seen.Fresh(b.keys[n]) {
 			f.left.Dropped++
 			continue
 		}

@@ -56,6 +56,12 @@ func Formats() []string {
 	return all
 }
 
+// HasColumns tells whether a format is made of the columns of a table.
+func HasColumns(name string) bool {
+	f := formatFor(name)
+	return f != nil && f.columns
+}
+
 // rows are those of a batch, in the making. One goroutine uses it.
 type rows struct {
 	*look

@@ -21,9 +21,10 @@ const (
 
 // A batch is a run of items of one file, and their rows once it is ready.
 type batch struct {
-	items []items.Item // without their bytes once it is ready
+	items []items.Item
 	bytes int
 	rows  *rows
+	keys  []items.Key // of the rows, where duplicates are dropped
 	notes notes
 	ready chan struct{}
 }

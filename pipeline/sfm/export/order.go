@@ -1,7 +1,6 @@
 package export
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -77,4 +76,3 @@ func (o *Order) wants(i *items.Item) bool {
 func (o *Order) ownerKey(owner string) string {
 	return strings.ToLower(strings.TrimSuffix(owner, ".tumblr.com"))
 }
-

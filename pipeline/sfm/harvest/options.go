@@ -3,11 +3,7 @@ package harvest
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"log/slog"
-	"path"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"srpump/pipeline/sfm"
@@ -27,7 +23,7 @@ type Options struct {
 	Announce *Announce // nil announces no files
 	Types    []*Type
 	Bases    map[string]string // api_base by type, for requests that say none
-	Prefixes []Prefix
+	Prefixes sfm.Prefixes
 	Roll     time.Duration // of a WARC; 0 is half an hour
 	Size     int64         // of a WARC, in bytes; 0 is 1 GB
 	Tries    int           // of a harvest; 0 is without end
@@ -73,32 +69,8 @@ func (o *Options) kind(name string) *Type {
 	return nil
 }
 
-// A Prefix is what the beginning of a path in messages is here: requesters have other mounts.
-type Prefix struct{ Message, Local string }
-
-// ParsePrefix reads PREFIX=PATH.
-func ParsePrefix(text string) (Prefix, error) {
-	from, to, ok := strings.Cut(text, "=")
-	if !ok || !path.IsAbs(from) || !filepath.IsAbs(to) {
-		return Prefix{}, fmt.Errorf("%q is no prefix and path such as /sfm-data=/srv/sfm", text)
-	}
-	return Prefix{path.Clean(from), filepath.Clean(to)}, nil
-}
-
-// local is where a path of a message is here: the longest prefix counts.
-func (o *Options) local(name string) string {
-	name = path.Clean(name)
-	best := Prefix{}
-	for _, p := range o.Prefixes {
-		if (name == p.Message || strings.HasPrefix(name, strings.TrimSuffix(p.Message, "/")+"/")) && len(p.Message) >= len(best.Message) {
-			best = p
-		}
-	}
-	if best.Message == "" {
-		return name
-	}
-	return filepath.Join(best.Local, strings.TrimPrefix(name, best.Message))
-}
+// local is where a path of a message is here.
+func (o *Options) local(name string) string { return o.Prefixes.Local(name) }
 
 // An Outcome is how a harvest has ended.
 type Outcome int

@@ -1,0 +1,137 @@
+package export
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// An API is the REST API of SFM: what collections there are, and which WARC files they have. It asks
+// for no password, and gives none.
+type API struct {
+	base   *url.URL
+	client *http.Client
+	wait   func(ctx context.Context, d time.Duration) error
+}
+
+const (
+	apiRoot    = "/api/v1/"
+	pageSize   = 250
+	maxPage    = 64 << 20 // bytes of an answer
+	maxPages   = 100_000
+	apiTries   = 5
+	apiPause   = time.Second // before the second try, doubling
+	apiTimeout = time.Minute // of a page
+)
+
+// NewAPI is the API below an address such as http://api:8080.
+func NewAPI(base string) (*API, error) {
+	u, err := url.Parse(base)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("%q is no address such as http://api:8080", base)
+	}
+	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), strings.TrimSuffix(apiRoot, "/")) + apiRoot
+	u.RawQuery, u.Fragment = "", ""
+	return &API{u, &http.Client{Timeout: apiTimeout}, pause}, nil
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// A page is one answer to a question that has many.
+type page struct {
+	Count   int             `json:"count"`
+	Next    *string         `json:"next"`
+	Results json.RawMessage `json:"results"`
+}
+
+// all asks for every page of a list, and gives the results of each to take, which tells how many of
+// them are new. It returns how many results there were, and how many there should have been.
+//
+// Of the address of the next page only the query is used: behind a proxy the server may think it has
+// another name, and an answer must not send us elsewhere.
+func (a *API) all(ctx context.Context, list string, q url.Values, take func(json.RawMessage) (n, fresh int, err error)) (got, count int, err error) {
+	q.Set("limit", fmt.Sprint(pageSize))
+	query := q.Encode()
+	for pages := 0; ; pages++ {
+		p, err := a.page(ctx, list, query)
+		if err != nil {
+			return got, count, err
+		}
+		n, fresh, err := take(p.Results)
+		if err != nil {
+			return got, count, fmt.Errorf("cannot read the answer of %s: %w", a.base, err)
+		}
+		got, count = got+n, p.Count
+		if p.Next == nil || *p.Next == "" {
+			return got, count, nil
+		}
+		next, err := url.Parse(*p.Next)
+		if err != nil || next.RawQuery == query || n == 0 || pages == maxPages || fresh == 0 && got > 2*count {
+			return got, count, fmt.Errorf("the list of %s at %s has no end", list, a.base)
+		}
+		query = next.RawQuery
+	}
+}
+
+// page asks for one, and again when the server cannot answer now.
+func (a *API) page(ctx context.Context, list, query string) (*page, error) {
+	for try := 1; ; try++ {
+		p, again, err := a.ask(ctx, list, query)
+		if err == nil {
+			return p, nil
+		}
+		err = fmt.Errorf("cannot ask for %s: %w", list, err)
+		if !again || try == apiTries {
+			return nil, err
+		}
+		if stopped := a.wait(ctx, apiPause<<(try-1)); stopped != nil {
+			return nil, errors.Join(err, stopped)
+		}
+	}
+}
+
+// ask asks once; again tells that another try may help.
+func (a *API) ask(ctx context.Context, list, query string) (p *page, again bool, err error) {
+	u := a.base.JoinPath(list + "/")
+	u.RawQuery = query
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, false, err
+	}
+	r.Header.Set("Accept", "application/json")
+	answer, err := a.client.Do(r)
+	if err != nil {
+		return nil, ctx.Err() == nil, err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return nil, answer.StatusCode/100 == 5 || answer.StatusCode == http.StatusTooManyRequests, fmt.Errorf("%s answers %s", u.Redacted(), answer.Status)
+	}
+	body, err := io.ReadAll(io.LimitReader(answer.Body, maxPage+1))
+	switch {
+	case err != nil:
+		return nil, ctx.Err() == nil, err
+	case len(body) > maxPage:
+		return nil, false, fmt.Errorf("the answer of %s is longer than %d MiB", u.Redacted(), maxPage>>20)
+	}
+	p = new(page)
+	if err := json.Unmarshal(body, p); err != nil {
+		return nil, false, fmt.Errorf("the answer of %s cannot be read: %w", u.Redacted(), err)
+	}
+	return p, false, nil
+}

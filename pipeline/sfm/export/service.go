@@ -1,0 +1,256 @@
+package export
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"golang.org/x/sys/unix"
+
+	"srpump/pipeline/sfm"
+	"srpump/pipeline/spool"
+)
+
+// The directories of a spool; sfm_harvest can have the same one.
+const (
+	InDir     = "in"       // what sr_spool in brings
+	OutDir    = "out"      // what sr_spool out takes
+	Records   = "exported" // how exports have ended
+	failedDir = "failed"   // of what is no request
+)
+
+const (
+	relook   = 5 * time.Second // without anything having been noticed in the spool
+	failWait = time.Minute     // before what could not be kept is tried again
+	settle   = time.Second     // in which a file without a meta must not have changed
+	// keepRecords is how long it is known how an export has ended, should its request come again.
+	keepRecords = 90 * 24 * time.Hour
+)
+
+// A Service makes the exports that are asked for in a spool, one after the other: each uses all
+// processors. It is used by one goroutine.
+type Service struct {
+	Dir      string
+	Exporter *Exporter
+	Log      *slog.Logger
+	Now      func() time.Time
+
+	later map[string]time.Time // by file name: not before
+}
+
+// A request is a file of the spool that asks for an export.
+type request struct {
+	name, key string
+	body      []byte
+}
+
+// Run works until ctx ends. The export at hand is then given up, and made anew by the next Run.
+func (s *Service) Run(ctx context.Context) error {
+	for _, dir := range []string{InDir, OutDir, Records, failedDir} {
+		if err := os.MkdirAll(filepath.Join(s.Dir, dir), 0o775); err != nil {
+			return fmt.Errorf("cannot make the spool: %w", err)
+		}
+	}
+	lock, err := s.lock()
+	if err != nil {
+		return fmt.Errorf("cannot serve %q: %w", s.Dir, err)
+	}
+	defer lock.Close()
+	changes, err := fsnotify.NewWatcher()
+	if err == nil {
+		defer changes.Close()
+		err = changes.Add(filepath.Join(s.Dir, InDir))
+	}
+	if err != nil {
+		return fmt.Errorf("cannot watch %q: %w", s.Dir, err)
+	}
+	if err := s.forgetOld(); err != nil {
+		return fmt.Errorf("cannot clear the spool: %w", err)
+	}
+	s.later = map[string]time.Time{}
+	s.Log.Info("serving", "directory", s.Dir)
+	return s.serve(ctx, changes)
+}
+
+func (s *Service) lock() (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(s.Dir, InDir, ".sfm_export.lock"), os.O_RDWR|os.O_CREATE, 0o664)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = errors.New("another sfm_export does")
+		}
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// serve looks at the spool whenever something has happened.
+func (s *Service) serve(ctx context.Context, changes *fsnotify.Watcher) error {
+	timer := time.NewTimer(relook)
+	defer timer.Stop()
+	for ctx.Err() == nil {
+		r, err := s.next()
+		if err != nil {
+			return err
+		}
+		if r != nil {
+			s.answer(ctx, r)
+			continue
+		}
+		timer.Reset(s.wait())
+		select {
+		case <-changes.Events:
+		case <-changes.Errors: // some were lost, and so all is looked at
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	return nil
+}
+
+// wait is how long nothing is to be done unless something happens.
+func (s *Service) wait() time.Duration {
+	d := relook
+	for _, at := range s.later {
+		d = min(d, max(0, at.Sub(s.Now())))
+	}
+	return d
+}
+
+// next is the request to be answered next: those with priority first, then as they came; nil when
+// there is none.
+func (s *Service) next() (first *request, err error) {
+	names, err := spool.List(filepath.Join(s.Dir, InDir))
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]bool{}
+	for _, name := range names {
+		there[name] = true
+		if s.later[name].After(s.Now()) || !s.settled(name) {
+			continue
+		}
+		delete(s.later, name)
+		r, err := s.read(name)
+		if err != nil {
+			return nil, err
+		}
+		if r != nil && (first == nil || priority(r.key) && !priority(first.key)) {
+			first = r
+		}
+	}
+	for name := range s.later {
+		if !there[name] {
+			delete(s.later, name)
+		}
+	}
+	return first, nil
+}
+
+func priority(key string) bool {
+	k, ok := sfm.ParseKey(key)
+	return ok && k.Priority
+}
+
+// settled tells whether a file is whole: those with a meta are, all others when nobody has written to
+// them for a while.
+func (s *Service) settled(name string) bool {
+	path := filepath.Join(s.Dir, InDir, name)
+	if _, err := os.Lstat(path + ".meta"); err == nil {
+		return true
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return false
+	}
+	now, at := s.Now(), info.ModTime().Add(settle)
+	if !at.After(now) || info.ModTime().After(now.Add(settle)) { // or the clock went back
+		return true
+	}
+	s.later[name] = at
+	return false
+}
+
+// read reads one file; nil when it is somebody else's.
+func (s *Service) read(name string) (*request, error) {
+	p, err := spool.Read(filepath.Join(s.Dir, InDir), name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, s.reject(name, err)
+	}
+	k, ok := sfm.ParseKey(p.Key)
+	if ok && (k.Kind != "export" || k.Verb != sfm.VerbStart) {
+		return nil, nil
+	}
+	start, err := sfm.ParseExportStart(p.Body)
+	switch {
+	case start == nil && ok:
+		return nil, s.reject(name, err)
+	case start == nil, !ok && start.Format == "": // a person may give a file any name; this is none of ours
+		return nil, nil
+	case !ok:
+		p.Key = ""
+	}
+	return &request{name, p.Key, p.Body}, nil
+}
+
+// answer makes an export, and removes its request.
+func (s *Service) answer(ctx context.Context, r *request) {
+	outcome, err := s.Exporter.Run(ctx, Job{Body: r.body, Key: r.key})
+	switch {
+	case err != nil:
+		s.Log.Error("export put off", "file", r.name, "error", err)
+		s.later[r.name] = s.Now().Add(failWait)
+	case outcome == Stopped:
+	default:
+		if err := spool.Remove(filepath.Join(s.Dir, InDir), r.name); err != nil {
+			s.Log.Error("request not removed", "file", r.name, "error", err)
+			s.later[r.name] = s.Now().Add(failWait)
+		}
+	}
+}
+
+// reject moves what is no request out of the way, with the reason beside it.
+func (s *Service) reject(name string, why error) error {
+	s.Log.Error("request set aside", "file", name, "error", why)
+	from, to := filepath.Join(s.Dir, InDir), filepath.Join(s.Dir, failedDir)
+	if err := replace(filepath.Join(to, name+".why"), []byte(why.Error()+"\n")); err != nil {
+		return fmt.Errorf("cannot set %q aside: %w", name, err)
+	}
+	for _, suffix := range []string{".meta", ""} {
+		if err := os.Rename(filepath.Join(from, name+suffix), filepath.Join(to, name+suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("cannot set %q aside: %w", name, err)
+		}
+	}
+	return errors.Join(syncDir(to), syncDir(from))
+}
+
+// forgetOld removes what is known of exports that have ended long ago.
+func (s *Service) forgetOld() error {
+	dir := filepath.Join(s.Dir, Records)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		info, err := e.Info()
+		if err == nil && strings.HasSuffix(e.Name(), ".json") && info.ModTime().Before(s.Now().Add(-keepRecords)) {
+			err = os.Remove(filepath.Join(dir, e.Name()))
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
