@@ -91,7 +91,7 @@ func TestExamples(t *testing.T) {
 func build(t *testing.T) string {
 	t.Helper()
 	bin := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", bin, "../cmd/srpump", "../cmd/warc", "../cmd/sfm_items", "../cmd/sfm_harvest").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", bin, "../cmd/srpump", "../cmd/warc", "../cmd/sfm_items", "../cmd/sfm_harvest", "../cmd/sfm_export").CombinedOutput(); err != nil {
 		t.Fatalf("cannot build: %v\n%s", err, out)
 	}
 	names := []string{"sr", "sr_log2save"}
