@@ -52,7 +52,7 @@ func feedSeed(ctx context.Context, w *harvest.Walk, seed sfm.Seed) error {
 	if w.Flag("incremental", true) {
 		w.State("feed."+at, &known)
 	}
-	t := &trip{w: w, inside: w.Flag("private_addresses", false), trusted: true}
+	t := &trip{w: w, public: public, inside: w.Flag("private_addresses", false), trusted: true}
 	first, err := t.to(ctx, harvest.Request{URL: at, Header: known.header()})
 	if err != nil {
 		return feedTrouble(ctx, w, seed, err)
@@ -96,7 +96,7 @@ func feedTrouble(ctx context.Context, w *harvest.Walk, seed sfm.Seed, err error)
 		return &seedError{notFound, err.Error()}
 	case status == 401 || status == 403:
 		return &seedError{unauthorized, err.Error()}
-	case status != 0 || errors.Is(err, errNoFeed) || errors.Is(err, errPrivate) || errors.Is(err, errCircle):
+	case status != 0 || errors.Is(err, errNoFeed) || errors.Is(err, errPrivate) || errors.Is(err, errAddress) || errors.Is(err, errCircle):
 		w.Warn("feed_unreadable", err.Error(), seed.ID)
 		return nil
 	}

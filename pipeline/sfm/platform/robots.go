@@ -74,7 +74,7 @@ func (h *host) allows(ctx context.Context, c *crawler, t *trip, u *url.URL) erro
 
 // ask asks for the rules, with the rights of the trip they are for.
 func (h *host) ask(ctx context.Context, c *crawler, of *trip) error {
-	t := &trip{w: c.w, inside: of.inside, trusted: of.trusted, before: func(ctx context.Context, _ *trip, u *url.URL) error {
+	t := &trip{w: c.w, public: c.public, inside: of.inside, trusted: of.trusted, before: func(ctx context.Context, _ *trip, u *url.URL) error {
 		return c.host(u).wait(ctx, c)
 	}}
 	a, err := t.to(ctx, harvest.Request{URL: h.root.String() + robotsPath, MaxBody: robotsMax, Tries: 1})

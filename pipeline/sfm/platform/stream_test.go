@@ -48,6 +48,16 @@ func (l *listening) until(what string, is func() bool) {
 	}
 }
 
+// await waits until a request is there.
+func (l *listening) await(arrived <-chan struct{}) {
+	l.t.Helper()
+	select {
+	case <-arrived:
+	case out := <-l.done:
+		l.t.Fatalf("the harvest ended with %v, %v", out.outcome, out.last().Errors)
+	}
+}
+
 // recorded waits until a text is on the disk, as part of what a stream is recorded in.
 func (l *listening) recorded(text string) { l.t.Helper(); l.found("*.part", text) }
 

@@ -18,12 +18,16 @@ const maxHops = 10
 // errPrivate is an address of a machine inside, to which a stranger must not send us.
 var errPrivate = errors.New("the address is not a public one")
 
-// errCircle is a redirection to where one was before.
-var errCircle = errors.New("the redirections go in circles")
+// errAddress is none of the web, errCircle a redirection to where one was before, or one too many.
+var (
+	errAddress = errors.New("it is no address of the web")
+	errCircle  = errors.New("the redirections have no end")
+)
 
 // A trip is a way through redirections, each of which is recorded.
 type trip struct {
-	w *harvest.Walk
+	w      *harvest.Walk
+	public func(netip.Addr) bool
 	// inside is set when addresses inside may be asked as well; trusted when the first may be
 	// one, as a person has named it: then so may those it leads to.
 	inside, trusted bool
@@ -37,7 +41,7 @@ func (t *trip) to(ctx context.Context, q harvest.Request) (*harvest.Answer, erro
 	for range maxHops + 1 {
 		u, err := url.Parse(q.URL)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return nil, fmt.Errorf("cannot fetch %q: it is no address of the web", nameOf(q.URL))
+			return nil, fmt.Errorf("cannot fetch %q: %w", nameOf(q.URL), errAddress)
 		}
 		u.Fragment = ""
 		if q.URL = u.String(); seen[q.URL] {
@@ -59,15 +63,15 @@ func (t *trip) to(ctx context.Context, q harvest.Request) (*harvest.Answer, erro
 		}
 		q.URL = next
 	}
-	return nil, fmt.Errorf("cannot fetch %q: more than %d redirections", nameOf(q.URL), maxHops)
+	return nil, fmt.Errorf("cannot fetch %q: %w", nameOf(q.URL), errCircle)
 }
 
 // hop asks once, for a public address unless others may be asked.
 func (t *trip) hop(ctx context.Context, q harvest.Request) (*harvest.Answer, error) {
 	refused := false
-	if !t.inside {
+	if q.Allow = nil; !t.inside {
 		q.Allow = func(a netip.Addr) error {
-			if public(a) {
+			if t.public(a) {
 				return nil
 			}
 			refused = true

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 	"time"
@@ -30,10 +31,13 @@ const (
 // web harvests addresses, such as those found in what another harvest has recorded: each once,
 // with the redirections on the way. What a server's robots.txt forbids is left out, RFC 9309; a
 // payload the collection has already becomes a revisit record.
-func web() *harvest.Type {
+func web() *harvest.Type { return webTo(public) }
+
+// webTo is web with another rule for which addresses are public.
+func webTo(public func(netip.Addr) bool) *harvest.Type {
 	return &harvest.Type{Name: sfm.TypeWeb, Service: "Web Harvester", Module: "web_harvester", MinSeeds: 1, MaxSeeds: -1,
 		Walk: func(ctx context.Context, w *harvest.Walk) error {
-			c := &crawler{w: w, hosts: make(map[string]*host), max: amount(w, "max_bytes", webMax), obey: w.Flag("robots", true),
+			c := &crawler{w: w, public: public, hosts: make(map[string]*host), max: amount(w, "max_bytes", webMax), obey: w.Flag("robots", true),
 				delay: duration(w, "delay", webDelay), patience: duration(w, "timeout", webPatience)}
 			w.State("digests", &c.digests)
 			return c.walk(ctx)
@@ -52,6 +56,7 @@ func duration(w *harvest.Walk, name string, preset time.Duration) time.Duration 
 // A crawler walks from address to address.
 type crawler struct {
 	w               *harvest.Walk
+	public          func(netip.Addr) bool
 	max             int64
 	obey            bool
 	delay, patience time.Duration
@@ -85,7 +90,7 @@ func (c *crawler) walk(ctx context.Context) error {
 
 // visit fetches one address. Its trouble is its own: the walk goes on.
 func (c *crawler) visit(ctx context.Context, seed sfm.Seed) error {
-	t := &trip{w: c.w, inside: c.w.Flag("private_addresses", false), trusted: c.w.Start().ParentID == "", before: c.before}
+	t := &trip{w: c.w, public: c.public, inside: c.w.Flag("private_addresses", false), trusted: c.w.Start().ParentID == "", before: c.before}
 	mine, cancel := context.WithTimeout(ctx, c.patience)
 	defer cancel()
 	known := false
@@ -104,6 +109,8 @@ func (c *crawler) visit(ctx context.Context, seed sfm.Seed) error {
 		return err
 	case errors.Is(err, errForbidden):
 		c.count.forbidden++
+	case errors.Is(err, context.DeadlineExceeded):
+		c.fail(seed, fmt.Sprintf("cannot fetch %q: it takes longer than %v", nameOf(webAddress(c.w, seed)), c.patience))
 	case err != nil:
 		c.fail(seed, err.Error())
 	case a.Status >= 400:
