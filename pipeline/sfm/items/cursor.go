@@ -20,10 +20,14 @@ type cursor struct {
 	b     []byte
 	i     int // of the next byte
 	depth int
+	open  []byte // room for skip
 	err   error
 }
 
-var errCut = errors.New("it is cut off")
+var (
+	errCut  = errors.New("it is cut off")
+	errDeep = errors.New("it is nested too deep")
+)
 
 // fail keeps the first error.
 func (c *cursor) fail(what string) {
@@ -66,7 +70,7 @@ func (c *cursor) take(ch byte, what string) bool {
 // enter goes one level down.
 func (c *cursor) enter() bool {
 	if c.depth++; c.depth > maxDepth && c.err == nil {
-		c.err = errors.New("it is nested too deep")
+		c.err = errDeep
 	}
 	return c.err == nil
 }
@@ -80,9 +84,8 @@ func (c *cursor) object(member func(key []byte)) {
 	}
 	c.i++
 	for first := true; c.enter() && c.more('}', first); first = false {
-		c.peek()
-		key := c.str()
-		if !c.take(':', "a colon") {
+		key := c.key()
+		if c.err != nil {
 			return
 		}
 		c.peek()
@@ -127,26 +130,6 @@ func (c *cursor) more(end byte, first bool) bool {
 		return true
 	}
 	return c.take(',', "a comma")
-}
-
-// skip passes over a value.
-func (c *cursor) skip() {
-	switch ch := c.peek(); ch {
-	case '{':
-		c.object(func([]byte) {})
-	case '[':
-		c.array(func() {})
-	case '"':
-		c.str()
-	case 't':
-		c.literal("true")
-	case 'f':
-		c.literal("false")
-	case 'n':
-		c.literal("null")
-	default:
-		c.number()
-	}
 }
 
 func (c *cursor) literal(word string) {
@@ -195,9 +178,11 @@ func (c *cursor) digits() {
 
 // str is a string without its quotes, with its escapes.
 func (c *cursor) str() []byte {
-	if !c.take('"', "a string") {
+	if c.peek() != '"' {
+		c.fail("a string")
 		return nil
 	}
+	c.i++
 	from := c.i
 	for {
 		c.i += plainPrefix(c.b[c.i:])
