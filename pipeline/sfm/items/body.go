@@ -3,7 +3,6 @@ package items
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 
 	"srpump/pipeline/warc"
@@ -11,11 +10,9 @@ import (
 
 // The bounds of what one record costs.
 const (
-	maxDocument = 64 << 20 // bytes of a document, or of a line
+	maxDocument = 64 << 20 // bytes of a document, or of a line, unless the reader has another bound
 	maxPayload  = 8 << 30  // bytes of a payload, decoded
 )
-
-var errTooLarge = fmt.Errorf("it is larger than %d MiB", maxDocument>>20)
 
 // A page is one record while it is read.
 type page struct {
@@ -181,7 +178,7 @@ func (p *page) firstLine() (text []byte, err error) {
 // by line, and, if there is more than is to be kept, done is false.
 func (p *page) whole(f format, first []byte, err error) (_ error, done bool) {
 	text := append([]byte(nil), first...)
-	for err == nil && len(text) < maxDocument {
+	for err == nil && len(text) < p.lines.most {
 		var next []byte
 		next, err = p.lines.next()
 		text = append(append(text, '\n'), next...)

@@ -25,7 +25,7 @@ func (p *page) feed(body io.Reader) error {
 	if !p.asked && !slices.Contains(kinds, p.media) {
 		return nil
 	}
-	in := bufio.NewReader(&io.LimitedReader{R: body, N: maxDocument})
+	in := bufio.NewReader(&io.LimitedReader{R: body, N: int64(p.lines.most)})
 	start, err := in.Peek(512)
 	start = bytes.TrimLeft(bytes.TrimPrefix(start, []byte("\xef\xbb\xbf")), " \t\r\n")
 	switch {

@@ -3,6 +3,7 @@ package items
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"io"
 )
 
@@ -11,6 +12,7 @@ const lineBuffer = 512 << 10 // bytes; most answers fit
 // lines cuts a body into lines.
 type lines struct {
 	in     *bufio.Reader
+	most   int  // bytes of a line
 	borrow bool // lines are good until the next one is asked for
 }
 
@@ -35,8 +37,8 @@ func (l *lines) next() ([]byte, error) {
 			line = append(line, part...)
 			return bytes.TrimSpace(line), err
 		}
-		if line = append(line, part...); len(line) > maxDocument {
-			return nil, errTooLarge
+		if line = append(line, part...); len(line) > l.most {
+			return nil, fmt.Errorf("it is longer than %d bytes", l.most)
 		}
 	}
 }

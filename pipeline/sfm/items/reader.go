@@ -18,6 +18,9 @@ type Reader struct {
 	Report func(Damage)
 	// Borrow has the Raw of items be good only until yield returns; that saves a copy of all.
 	Borrow bool
+	// MaxDocument bounds a document, or a line of several, in bytes; 0 is 64 MiB. What is longer is
+	// reported, and the next record goes on.
+	MaxDocument int
 
 	formats []format
 	asked   bool // for one platform
@@ -96,7 +99,9 @@ func (r *Reader) Items(rec *warc.Record, yield func(Item) error) error {
 	default:
 		return nil
 	}
-	r.lines.borrow = r.Borrow
+	if r.lines.borrow, r.lines.most = r.Borrow, r.MaxDocument; r.lines.most <= 0 {
+		r.lines.most = maxDocument
+	}
 	target := targetOf(rec)
 	for _, f := range r.formats {
 		if f.is(target, r.about) {
