@@ -128,6 +128,9 @@ func (c Items) Run(ctx context.Context, args []string, in io.Reader, out io.Writ
 	if err == nil {
 		err = w.check()
 	}
+	if i := slices.Index(names, stdin); err == nil && i >= 0 && slices.Contains(names[i+1:], stdin) {
+		err = errors.New("standard input can be read once only")
+	}
 	if err != nil {
 		return mistake{err, itemsUsage}
 	}

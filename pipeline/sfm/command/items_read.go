@@ -125,7 +125,11 @@ func (r *reading) each(names []string, next func(string) bool) error {
 		scan.Split(splitNUL)
 	}
 	for scan.Scan() {
-		if name := scan.Text(); name != "" && !next(name) {
+		name := scan.Text()
+		if name == stdin { // which the names are on
+			name = "./" + stdin
+		}
+		if name != "" && !next(name) {
 			return nil
 		}
 	}
