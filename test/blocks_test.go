@@ -60,7 +60,7 @@ func TestKillBlocks(t *testing.T) {
 	t.Parallel() // it waits more than it works
 	onBothBrokers(t, func(t *testing.T, url string) {
 		const block, workers = 1 << 20, 4
-		size, kills := scale(64<<20, 512<<20), scale(20, 100)
+		size, kills := scale(64<<20, 1<<30), scale(20, 100)
 		h := newHost(t)
 		content := make([]byte, size)
 		rand.NewChaCha8([32]byte{1}).Read(content)

@@ -30,6 +30,8 @@ type bed struct {
 	fast   string // ours, in memory
 	bin    string
 
+	within []string // what starts programs elsewhere, in front of their command lines
+
 	node  *rabbit.Node
 	tap   *tap
 	gauge *gauge

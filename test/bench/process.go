@@ -19,7 +19,8 @@ const patience = 10 * time.Minute
 // command is a program with an environment in which no configuration of the
 // user is found. It ends with this process.
 func (b *bed) command(ctx context.Context, program string, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, program, args...)
+	line := append(append(append([]string{}, b.within...), program), args...)
+	cmd := exec.CommandContext(ctx, line[0], line[1:]...)
 	home := filepath.Join(b.disk, "home")
 	cmd.Dir = b.disk
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_CONFIG_HOME=" + home, "XDG_CACHE_HOME=" + home, "LANG=C.UTF-8"}
