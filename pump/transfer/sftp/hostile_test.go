@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -28,6 +29,7 @@ import (
 type stranger struct {
 	sftp.Options
 	addr string
+	most *atomic.Int32 // sessions of a connection; 0: any number
 }
 
 // hostile runs a server that OpenSSH would not be: set says who may log in, serve what a session
@@ -60,6 +62,7 @@ func hostile(t *testing.T, dir string, set func(*ssh.ServerConfig), serve func(s
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
+	most := new(atomic.Int32)
 	t.Cleanup(func() { ln.Close(); wg.Wait() })
 	wg.Go(func() {
 		for {
@@ -67,10 +70,10 @@ func hostile(t *testing.T, dir string, set func(*ssh.ServerConfig), serve func(s
 			if err != nil {
 				return
 			}
-			wg.Go(func() { sessions(conn, config, serve) })
+			wg.Go(func() { sessions(conn, config, serve, most) })
 		}
 	})
-	s := stranger{addr: ln.Addr().String()}
+	s := stranger{addr: ln.Addr().String(), most: most}
 	s.KnownHosts = []string{filepath.Join(t.TempDir(), "known_hosts")}
 	s.Home, s.Agent, s.Timeout = "/nonexistent", "/nonexistent", 20*time.Second
 	s.Credentials = func(*url.URL) (string, string, string) { return "bob", "", "" }
@@ -78,14 +81,19 @@ func hostile(t *testing.T, dir string, set func(*ssh.ServerConfig), serve func(s
 	return s
 }
 
-func sessions(conn net.Conn, config *ssh.ServerConfig, serve func(ssh.Channel)) {
+func sessions(conn net.Conn, config *ssh.ServerConfig, serve func(ssh.Channel), most *atomic.Int32) {
 	defer conn.Close()
 	_, channels, requests, err := ssh.NewServerConn(conn, config)
 	if err != nil {
 		return
 	}
 	go ssh.DiscardRequests(requests)
+	n := int32(0)
 	for c := range channels {
+		if n++; most.Load() > 0 && n > most.Load() {
+			_ = c.Reject(ssh.Prohibited, "open failed") // as sshd says it
+			continue
+		}
 		ch, asked, err := c.Accept()
 		if err != nil {
 			return

@@ -44,7 +44,8 @@ type link struct {
 	refused error         // why there is no connection; set before ready is closed
 
 	*connection
-	owed atomic.Int64 // calls without an answer
+	owed    atomic.Int64 // calls without an answer
+	listers chan *lister // one that is free
 
 	ctx    context.Context // done when lost; its cause says why
 	cancel context.CancelCauseFunc
@@ -55,7 +56,7 @@ type link struct {
 }
 
 func newLink(a address, timeout time.Duration) *link {
-	l := &link{address: a, timeout: timeout, ready: make(chan struct{})}
+	l := &link{address: a, timeout: timeout, ready: make(chan struct{}), listers: make(chan *lister, 1)}
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
 	return l
 }
@@ -201,14 +202,16 @@ type wire struct {
 
 func (w *wire) last() time.Time { return w.begun.Add(time.Duration(w.moved.Load())) }
 
+func (w *wire) note() { w.moved.Store(int64(time.Since(w.begun))) }
+
 func (w *wire) Read(p []byte) (int, error) {
 	n, err := w.Reader.Read(p)
-	w.moved.Store(int64(time.Since(w.begun)))
+	w.note()
 	return n, err
 }
 
 func (w *wire) Write(p []byte) (int, error) {
 	n, err := w.WriteCloser.Write(p)
-	w.moved.Store(int64(time.Since(w.begun)))
+	w.note()
 	return n, err
 }
