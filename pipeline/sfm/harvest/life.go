@@ -229,8 +229,11 @@ func (h *harvest) finish(outcome Outcome, job Job) (Outcome, error) {
 	}
 	f := final{outcome, m}
 	h.o.At("final")
-	if err := replaceJSON(filepath.Join(h.dir, finalName), f); err != nil {
-		return Unfinished, &PersistError{err}
+	path := filepath.Join(h.dir, finalName)
+	if replaceJSON(path, f) != nil { // once more, with the room that was kept
+		if err := errors.Join(h.free(), replaceJSON(path, f)); err != nil {
+			return Unfinished, &PersistError{err}
+		}
 	}
 	return h.leave(f, job)
 }

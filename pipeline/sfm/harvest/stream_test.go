@@ -27,13 +27,20 @@ func openMastodon(t *testing.T) *apitest.Mastodon {
 	return api
 }
 
-// await waits for something that another process or goroutine does.
+// soon waits for something that another process or goroutine does.
+func soon(there func() bool) bool {
+	for limit := time.Now().Add(30 * time.Second); time.Now().Before(limit); time.Sleep(2 * time.Millisecond) {
+		if there() {
+			return true
+		}
+	}
+	return false
+}
+
 func await(t *testing.T, what string, there func() bool) {
 	t.Helper()
-	for limit := time.Now().Add(30 * time.Second); !there(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("%s does not come", what)
-		}
+	if !soon(there) {
+		t.Fatalf("%s does not come", what)
 	}
 }
 

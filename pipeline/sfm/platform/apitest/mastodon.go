@@ -88,7 +88,7 @@ func (m *Mastodon) form(s status) object {
 	o := object{"id": strconv.Itoa(s.id), "created_at": time.Unix(1700000000+int64(s.id), 0).UTC().Format("2006-01-02T15:04:05.000Z"),
 		"content": "<p>" + s.text + "</p>", "visibility": "public", "url": fmt.Sprintf("%s/@%s/%d", m.URL, a.name, s.id),
 		"uri": fmt.Sprintf("%s/users/%s/statuses/%d", m.URL, a.name, s.id), "account": m.formAccount(a),
-		"media_attachments": []any{}, "tags": []any{}, "reblog": nil, "card": nil}
+		"media_attachments": []any{object{"id": strconv.Itoa(s.id), "type": "image", "url": fmt.Sprintf("https://files.example/%d.png", s.id)}}, "tags": []any{}, "reblog": nil, "card": nil}
 	if s.tag != "" {
 		o["tags"] = []any{object{"name": s.tag, "url": m.URL + "/tags/" + s.tag}}
 	}

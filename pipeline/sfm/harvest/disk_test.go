@@ -1,0 +1,166 @@
+package harvest_test
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"srpump/pipeline/sfm"
+	"srpump/pipeline/sfm/harvest"
+)
+
+// A smallDisk is a file system of a few megabytes.
+type smallDisk struct {
+	t    *testing.T
+	dir  string
+	full sync.Once
+}
+
+func newSmallDisk(t *testing.T) *smallDisk {
+	t.Helper()
+	d := &smallDisk{t: t, dir: t.TempDir()}
+	if err := unix.Mount("tmpfs", d.dir, "tmpfs", 0, "size=4m"); err != nil {
+		if os.Getenv("SRPUMP_REQUIRE") == "1" && os.Getuid() == 0 {
+			t.Fatal(err)
+		}
+		t.Skipf("a disk of its own cannot be had: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(d.dir, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+func (d *smallDisk) ballast() string { return filepath.Join(d.dir, "ballast") }
+
+// fill takes all the room there is, once.
+func (d *smallDisk) fill() {
+	d.full.Do(func() {
+		f, err := os.Create(d.ballast())
+		if err == nil {
+			defer f.Close()
+			for size := 1 << 20; size > 0 && err == nil; {
+				if _, err = f.Write(make([]byte, size)); errors.Is(err, unix.ENOSPC) {
+					size, err = size/4, nil
+				}
+			}
+		}
+		if err != nil {
+			d.t.Error(err)
+		}
+	})
+}
+
+// The disk is full from a step on: the harvest has failed and says so, everything that is told of is there,
+// and the next one brings what is missing.
+func TestDiskFull(t *testing.T) {
+	for _, step := range []string{"ask", "record", "links", "move", "state", "created", "status", "result", "forget", "final", "ended", "told"} {
+		t.Run(step, func(t *testing.T) {
+			disk := newSmallDisk(t)
+			d, api := newFlickrDesk(t, 30)
+			d.collection = filepath.Join(disk.dir, "k")
+			d.options.Size, d.options.Tries = 8000, 1
+			d.options.At = func(at string) {
+				if at == step {
+					disk.fill()
+				}
+			}
+			if step == "ask" {
+				api.Before = func(r *http.Request) {
+					if r.FormValue("photo_id") == "115" {
+						disk.fill()
+					}
+				}
+			}
+			outcome, err := harvest.New(d.options).Run(t.Context(), d.job("a1", "flickr_user", joe))
+			end := fmt.Sprint(outcome, err, "\n", d.log.String())
+			want, note := harvest.Failed, "msg_persist_error"
+			if strings.Contains("final ended told", step) { // it was done by then
+				want, note = harvest.Succeeded, ""
+			}
+			if err != nil || outcome != want || codes(d.last().Errors) != note {
+				t.Errorf("outcome %s", end)
+			}
+			must(t, os.Remove(disk.ballast()))
+			first := counted(d.last())
+			told := d.warcs()
+			d.run(t.Context(), d.job("a2", "flickr_user", joe), harvest.Succeeded)
+			if n := first + counted(d.last()); n != 30 && n != 31 { // one was on its way, and is in both
+				t.Errorf("%d and then %d of 30 are counted; outcome %s", first, counted(d.last()), end)
+			}
+			for path := range d.warcs() {
+				told[path] = true
+			}
+			d.checkPlaces(told)
+		})
+	}
+}
+
+// warcs are the paths of those told of.
+func (d *desk) warcs() map[string]bool {
+	d.t.Helper()
+	paths := make(map[string]bool)
+	for _, m := range d.said {
+		if m.key == sfm.CreatedKey {
+			c, err := sfm.ParseCreated(m.body)
+			must(d.t, err)
+			paths[c.Path] = true
+		}
+	}
+	return paths
+}
+
+// checkPlaces finds everything that was told of in the collection, and no other file.
+func (d *desk) checkPlaces(told map[string]bool) {
+	d.t.Helper()
+	must(d.t, filepath.WalkDir(d.collection, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() && !told[path] && e.Name() != "state.json" && !strings.HasSuffix(path, ".lock") {
+			d.t.Errorf("%s is nobody's", path)
+		}
+		delete(told, path)
+		return err
+	}))
+	if len(told) > 0 {
+		d.t.Errorf("not there are %v", told)
+	}
+}
+
+// Where not even a harvest can begin, nothing is asked, and the requester hears why.
+func TestDiskFullBefore(t *testing.T) {
+	disk := newSmallDisk(t)
+	d, api := newFlickrDesk(t, 3)
+	d.collection = filepath.Join(disk.dir, "k")
+	disk.fill()
+	d.run(t.Context(), d.job("a1", "flickr_user", joe), harvest.Failed)
+	if codes(d.last().Errors) != "msg_persist_error" || len(api.Asked("")) > 0 {
+		t.Errorf("ended with %+v", d.last())
+	}
+}
+
+// A stream fills the disk: what came before is kept.
+func TestDiskFullStream(t *testing.T) {
+	disk, api := newSmallDisk(t), openMastodon(t)
+	d := newDesk(t, api.URL)
+	d.collection, d.options.Tries = filepath.Join(disk.dir, "k"), 1
+	go func() {
+		soon(func() bool { return api.Listeners() == 1 })
+		api.Post("1", "", 5)
+		soon(func() bool { return strings.Contains(parts(d.collection), `"id":"1035"`) })
+		disk.fill()
+		api.Post("1", "", 500)
+	}()
+	d.run(t.Context(), d.job("st", "mastodon_stream", publicSeed), harvest.Failed)
+	if last := d.last(); codes(last.Errors) != "msg_persist_error" || counted(last) < 5 || int64(len(archived(t, d.collection))) != counted(last) {
+		t.Errorf("%d are archived, ended with %+v", len(archived(t, d.collection)), last)
+	}
+}
