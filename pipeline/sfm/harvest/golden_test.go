@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"srpump/pipeline/sfm"
 	"srpump/pipeline/sfm/harvest"
 	"srpump/pipeline/sfm/platform/apitest"
 )
@@ -59,7 +60,7 @@ func TestTranscriptOfREST(t *testing.T) {
 	api.Post("671366249@N03", 16796603565)
 	d := newDesk(t, api.Base)
 	d.options.Links = true
-	d.options.Prefixes = []harvest.Prefix{{Message: "/sfm-data", Local: d.collection}}
+	d.options.Prefixes = sfm.Prefixes{{Message: "/sfm-data", Local: d.collection}}
 	body := `{
         "id": "sfmui:45",
         "type": "flickr_user",
