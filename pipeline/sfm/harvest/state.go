@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 
@@ -61,7 +62,7 @@ func recall(collection, module string) (*memory, error) {
 }
 
 // writeState puts values and windows into state.json, in one step. Other modules of the collection may be
-// at it, too.
+// at it, too. A value that is null, and a window with nothing in it, are forgotten.
 func writeState(collection, module string, values map[string]json.RawMessage, windows map[string]Window) error {
 	if len(values)+len(windows) == 0 {
 		return nil
@@ -77,13 +78,16 @@ func writeState(collection, module string, values map[string]json.RawMessage, wi
 	}
 	if len(values) > 0 {
 		s[module] = merged(s[module], values)
+		maps.DeleteFunc(s[module], func(_ string, v json.RawMessage) bool { return string(v) == "null" })
 	}
 	if len(windows) > 0 {
 		all, err := s.windows(module)
 		if err != nil {
 			return err
 		}
-		raw, err := json.Marshal(merged(all, windows))
+		all = merged(all, windows)
+		maps.DeleteFunc(all, func(_ string, w Window) bool { return w == Window{} })
+		raw, err := json.Marshal(all)
 		if err != nil {
 			return err
 		}

@@ -74,7 +74,7 @@ func (w *Walk) State(key string, into any) bool {
 	return ok && json.Unmarshal(raw, into) == nil
 }
 
-// Keep remembers a value under a key. It becomes durable together with the answers that were recorded
+// Keep remembers a value under a key; nil forgets it. It becomes durable together with the answers that were recorded
 // so far, so it must not speak of any that are still to come. What cannot be written ends the
 // harvest at the next thing that is asked of the walk, here as in all that is told or kept.
 func (w *Walk) Keep(key string, value any) {

@@ -1,9 +1,12 @@
 package platform_test
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -129,7 +132,7 @@ func sorted(ids []string) []string {
 	return ids
 }
 
-// Without incremental, everything comes each time.
+// Without incremental, everything comes each time, and nothing is kept of it.
 func TestNotIncremental(t *testing.T) {
 	eachPaged(t, func(t *testing.T, p *paged, b *bed, _ pagedType) {
 		p.add(p.page + 2)
@@ -139,6 +142,9 @@ func TestNotIncremental(t *testing.T) {
 			if got := len(unique(b.run(a).succeeded().ids())); got != p.page+2 {
 				t.Errorf("%d items", got)
 			}
+		}
+		if state, _ := os.ReadFile(filepath.Join(b.path, "state.json")); bytes.Contains(state, []byte("@h")) {
+			t.Errorf("what is of no use any more is kept: %s", state)
 		}
 	})
 }
