@@ -93,14 +93,18 @@ func (h *Host) complete(c *config.Config, option string, poster bool) (endpoint,
 	return endpoint{url: cred.URL(), user: cred.User}, nil
 }
 
-// Open connects to the broker of an option of a configuration: broker or post_broker.
-func Open(ctx context.Context, c *config.Config, h *Host, option string) (broker.Conn, error) {
+// Open connects to the broker of an option of a configuration: broker or post_broker. The connection
+// keeps itself alive; with once the first failure is final, for who waits.
+func Open(ctx context.Context, c *config.Config, h *Host, option string, once bool) (broker.Conn, error) {
 	e, err := h.endpoint(c, option, option == "post_broker")
 	if err != nil {
 		return nil, err
 	}
 	if e.isPipe() {
 		return nil, about(option, errNoPipe)
+	}
+	if once {
+		return h.dial(ctx, e, c, broker.Options{Once: true})
 	}
 	return h.open(ctx, e, c)
 }

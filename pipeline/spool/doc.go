@@ -33,8 +33,9 @@ type Host struct {
 	Stdin io.Reader
 	// Instant reads a time as people write it, or a duration before now.
 	Instant func(word string) (time.Time, error)
-	// Open connects to the broker of an option: broker or post_broker.
-	Open func(ctx context.Context, option string) (broker.Conn, error)
+	// Open connects to the broker of an option: broker or post_broker. With once the first failure is
+	// final; else the connection is looked after until it is closed.
+	Open func(ctx context.Context, option string, once bool) (broker.Conn, error)
 	// Ready is called when everything is open.
 	Ready func()
 }

@@ -3,7 +3,6 @@ package spool
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"time"
 
@@ -25,12 +24,12 @@ const idle = 200 * time.Millisecond
 
 // openIntake declares what is to be declared, and begins to consume.
 func (s *Spooler) openIntake(ctx context.Context) (*intake, error) {
-	conn, err := s.host.Open(ctx, "broker")
+	conn, err := s.host.Open(ctx, "broker", false)
 	if err != nil {
 		return nil, err
 	}
 	in := &intake{s: s, conn: conn, next: make(chan *broker.Delivery, s.set.prefetch), ended: make(chan error, 1)}
-	if err := in.declare(ctx); err != nil {
+	if err := errors.Join(s.declare(ctx, conn), s.bind(ctx, conn)); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
 	in.consumer, err = conn.Consume(ctx, s.set.queue.Name, broker.ConsumeOptions{Prefetch: s.set.prefetch})
@@ -41,39 +40,6 @@ func (s *Spooler) openIntake(ctx context.Context) (*intake, error) {
 	in.stop = stop
 	go in.read(life)
 	return in, nil
-}
-
-func (in *intake) declare(ctx context.Context) error {
-	set := &in.s.set
-	if set.declare.exchange && set.exchange.Name != "" {
-		if err := in.s.declareExchange(ctx, in.conn); err != nil {
-			return err
-		}
-	}
-	if set.declare.queue {
-		if _, err := in.conn.DeclareQueue(ctx, set.queue); err != nil {
-			return err
-		}
-	}
-	if !set.declare.bind {
-		return nil
-	}
-	for _, b := range set.bindings {
-		if err := in.conn.Bind(ctx, b); err != nil {
-			return fmt.Errorf("cannot bind %q to %q: %w", b.Pattern, b.Exchange, err)
-		}
-	}
-	return nil
-}
-
-// declareExchange makes the exchange. A broker that does not allow it may know it all the same.
-func (s *Spooler) declareExchange(ctx context.Context, conn broker.Conn) error {
-	err := conn.DeclareExchange(ctx, s.set.exchange)
-	if errors.Is(err, broker.ErrRefused) {
-		s.host.Log.Debug("exchange not declared", "exchange", s.set.exchange.Name, "error", err)
-		return nil
-	}
-	return err
 }
 
 // read hands deliveries on, so that a batch takes what is there without waiting.

@@ -52,14 +52,12 @@ func (s *Spooler) out(ctx context.Context) (err error) {
 		return fmt.Errorf("cannot watch %q: %w", s.set.dir, err)
 	}
 	o := &sender{Spooler: s, box: newOutbox(&s.set, s.host.Now), results: make(chan result, outWindow)}
-	if o.conn, err = s.host.Open(ctx, s.set.to); err != nil {
+	if o.conn, err = s.host.Open(ctx, s.set.to, false); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, o.conn.Close()) }()
-	if s.set.declare.exchange && s.set.exchange.Name != "" {
-		if err := s.declareExchange(ctx, o.conn); err != nil {
-			return err
-		}
+	if err := s.declare(ctx, o.conn); err != nil {
+		return err
 	}
 	if o.pub, err = o.conn.Publisher(ctx, broker.PublishOptions{Window: outWindow}); err != nil {
 		return err

@@ -34,15 +34,13 @@ func (s *Spooler) restore(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	conn, err := s.host.Open(ctx, s.set.to)
+	conn, err := s.host.Open(ctx, s.set.to, false)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, conn.Close()) }()
-	if s.set.declare.exchange && s.set.exchange.Name != "" {
-		if err := s.declareExchange(ctx, conn); err != nil {
-			return err
-		}
+	if err := s.declare(ctx, conn); err != nil {
+		return err
 	}
 	pub, err := conn.Publisher(ctx, broker.PublishOptions{Window: outWindow})
 	if err != nil {

@@ -82,7 +82,7 @@ func (b *bed) spooler(options ...string) *Spooler {
 		b.Fatal(problems)
 	}
 	s, err := New(c, Host{Log: slog.New(slog.DiscardHandler), Cwd: b.dir, Now: time.Now, Ready: func() {},
-		Open: func(ctx context.Context, _ string) (broker.Conn, error) { return b.open(ctx) }, Instant: instant}, nil)
+		Open: func(ctx context.Context, _ string, _ bool) (broker.Conn, error) { return b.open(ctx) }, Instant: instant}, nil)
 	if err != nil {
 		b.Fatal(err)
 	}

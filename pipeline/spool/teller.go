@@ -36,7 +36,7 @@ func (s *Spooler) newTeller(ctx context.Context) (t *teller, err error) {
 		return nil, fmt.Errorf("cannot read which segments were announced: %w", err)
 	}
 	t.last = strings.TrimSpace(string(last))
-	if t.conn, err = s.host.Open(ctx, "post_broker"); err != nil {
+	if t.conn, err = s.host.Open(ctx, "post_broker", false); err != nil {
 		return nil, err
 	}
 	err = t.conn.DeclareExchange(ctx, broker.Exchange{Name: s.set.announce.exchange})

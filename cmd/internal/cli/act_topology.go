@@ -7,22 +7,21 @@ import (
 	"path/filepath"
 	"strings"
 
-	"srpump/pump"
 	"srpump/pump/config"
 	"srpump/pump/daemon"
 )
 
 // topologyActions declare and delete what the broker holds for a configuration.
 func topologyActions(p config.Preset) []action {
-	if p&(config.Audit|config.Serve|config.Spool) != 0 {
+	if p&(config.Audit|config.Serve) != 0 {
 		return nil
 	}
 	return []action{
 		{"declare", "[config]", "make its queue and exchange on the broker", func(ctx context.Context, s *session, args []string) error {
-			return s.eachConfig(args, func() error { return pump.Declare(ctx, s.cfg, s.host()) })
+			return s.eachConfig(args, func() error { return s.atBroker(ctx, topology.Declare) })
 		}},
 		{"setup", "[config]", "the same, and bind the queue", func(ctx context.Context, s *session, args []string) error {
-			return s.eachConfig(args, func() error { return pump.Setup(ctx, s.cfg, s.host()) })
+			return s.eachConfig(args, func() error { return s.atBroker(ctx, topology.Setup) })
 		}},
 		{"cleanup", "config", "delete its queue, its unused exchange and its state", func(ctx context.Context, s *session, args []string) error {
 			return s.cleanup(ctx, args)
@@ -108,6 +107,6 @@ func (s *session) cleanup(ctx context.Context, args []string) error {
 				return s.strange(pid)
 			}
 		}
-		return pump.Cleanup(ctx, s.cfg, s.host())
+		return s.atBroker(ctx, topology.Cleanup)
 	})
 }

@@ -146,8 +146,8 @@ func (s *session) auditUsers(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(
-		s.everyConfig(func(t *session) error { return pump.Declare(ctx, t.cfg, t.host()) }),
-		s.everyConfig(func(t *session) error { return pump.Setup(ctx, t.cfg, t.host()) }))
+		s.everyConfig(func(t *session) error { return t.atBroker(ctx, topology.Declare) }),
+		s.everyConfig(func(t *session) error { return t.atBroker(ctx, topology.Setup) }))
 }
 
 // auditQueues is one round of the queue police.

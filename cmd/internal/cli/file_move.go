@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"srpump/pump"
 	"srpump/pump/config"
 	"srpump/pump/daemon"
 )
@@ -217,7 +216,7 @@ func (s *session) removeFile(ctx context.Context, args []string) error {
 			return err
 		}
 		defer release()
-		if err := pump.Cleanup(ctx, s.cfg, s.host()); err != nil {
+		if err := s.atBroker(ctx, topology.Cleanup); err != nil {
 			return err
 		}
 		for _, l := range logsOf(s.cfg.State()) {
