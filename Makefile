@@ -5,7 +5,7 @@ DESTDIR ?=
 BIN      = bin
 VERSION ?= $(shell git describe --tags --always 2>/dev/null || echo dev)
 COMMANDS = sr sr_log2save sr_post sr_watch sr_poll sr_subscribe sr_sarra sr_winnow sr_shovel sr_sender sr_report sr_serve sr_audit sr_spool
-TOOLS    = warc sfm_items sfm_harvest sfm_export
+TOOLS    = warc sfm_items sfm_harvest sfm_export sfm_mirror
 GO      ?= go
 LDFLAGS  = -s -w -X srpump/cmd/internal/cli.Version=$(VERSION)
 TESTFLAGS ?= -race

@@ -51,7 +51,7 @@ var mayImport = map[string][]string{
 	"pipeline/sfm/platform": {"pipeline/warc", "pipeline/sfm", "pipeline/sfm/harvest"},
 	"pipeline/sfm/harvest":  {"partition", "post", "pump/broker", "pipeline/spool", "pipeline/warc", "pipeline/sfm", "pipeline/sfm/items", "pipeline/sfm/outbox"},
 	"pipeline/sfm/command": {"post", "pump/broker", "pipeline/spool", "pipeline/warc", "pipeline/sfm", "pipeline/sfm/items", "pipeline/sfm/harvest",
-		"pipeline/sfm/outbox", "pipeline/sfm/platform", "pipeline/sfm/export"},
+		"pipeline/sfm/mirror", "pipeline/sfm/outbox", "pipeline/sfm/platform", "pipeline/sfm/export"},
 	"pipeline/sfm/export":    {"pipeline/spool", "pipeline/warc", "pipeline/sfm", "pipeline/sfm/items"},
 	"cmd/internal/pipelines": {"pump", "pump/broker", "pump/config", "pump/daemon", "pipeline/spool"},
 	"cmd/internal/cli":       {"pump", "pump/adopt", "pump/audit", "pump/manage", "pump/config", "pump/broker", "pump/daemon", "pump/serve", "winnow", "pump/retry", "examples"},

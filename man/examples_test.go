@@ -91,7 +91,7 @@ func TestExamples(t *testing.T) {
 func build(t *testing.T) string {
 	t.Helper()
 	bin := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", bin, "../cmd/srpump", "../cmd/warc", "../cmd/sfm_items", "../cmd/sfm_harvest", "../cmd/sfm_export").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", append([]string{"build", "-o", bin}, programs(t)...)...).CombinedOutput(); err != nil {
 		t.Fatalf("cannot build: %v\n%s", err, out)
 	}
 	names := []string{"sr", "sr_log2save"}
@@ -104,6 +104,20 @@ func build(t *testing.T) string {
 		}
 	}
 	return bin
+}
+
+// programs are the directories of all commands but those that are links.
+func programs(t *testing.T) (dirs []string) {
+	all, err := filepath.Glob("../cmd/*/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range all {
+		if dir := filepath.Dir(file); filepath.Base(dir) != "sr" && !strings.HasPrefix(filepath.Base(dir), "sr_") {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
 }
 
 // A runner runs the examples of one page, in one directory.

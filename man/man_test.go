@@ -185,7 +185,8 @@ func TestExamplesLoad(t *testing.T) {
 		if err := withDefaults(home, filepath.Join(filepath.Dir(f), "../default.conf")); err != nil {
 			t.Fatal(err)
 		}
-		env := config.Env{Home: home, Cwd: home, Hostname: "pump.example", RandID: "0000"}
+		env := config.Env{Home: home, Cwd: home, Hostname: "pump.example", RandID: "0000",
+			Lookup: func(name string) (string, bool) { return map[string]string{"HOME": home}[name], name == "HOME" }}
 		_, problems := config.Load(config.Request{Env: env, Preset: config.Presets()[i], ConfigArg: path,
 			Args: [][]string{{"unknown_options", "error"}}})
 		for _, p := range problems {

@@ -22,6 +22,8 @@ func newSpool(c *config.Config, h *pump.Host, args []string) (daemon.Worker, err
 	return spool.New(c, spool.Host{
 		Log: h.Log, Cwd: h.Cwd, Now: h.Now, Ready: h.Ready, Stdin: h.Stdin,
 		Instant: func(word string) (time.Time, error) { return pump.ParseTime(word, h.Now()) },
-		Open:    func(ctx context.Context, option string, once bool) (broker.Conn, error) { return pump.Open(ctx, c, h, option, once) },
+		Open: func(ctx context.Context, option string, once bool) (broker.Conn, error) {
+			return pump.Open(ctx, c, h, option, once)
+		},
 	}, args)
 }
