@@ -20,12 +20,30 @@ type desk struct {
 	t          *testing.T
 	collection string
 	options    harvest.Options
-	log        strings.Builder
+	log        lockedText
 
 	mu     sync.Mutex
 	said   []spoken
 	number uint64
 	fail   error // of Put
+}
+
+// A lockedText is a log that several write and one reads.
+type lockedText struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lockedText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lockedText) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
 }
 
 // newDesk has harvests ask base in place of their platforms.

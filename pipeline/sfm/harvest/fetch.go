@@ -252,5 +252,7 @@ func (c *cleaned) Unwrap() error { return c.err }
 // A refusedAddress is one that Request.Allow does not allow.
 type refusedAddress struct{ error }
 
+func (r *refusedAddress) Unwrap() error { return r.error }
+
 // stamp is the date of the records of an exchange.
 func (x *exchange) stamp(now time.Time) time.Time { return now.Add(-time.Since(x.began)) }

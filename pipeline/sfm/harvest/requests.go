@@ -131,6 +131,7 @@ func (s *Service) takeStop(name string, body []byte) error {
 		return nil
 	}
 	t.files = append(t.files, name)
+	s.Log.Info("harvest told to stop", "harvest", stop.ID)
 	if !t.stopped {
 		t.stopped = true
 		close(t.stop)
