@@ -4,6 +4,7 @@
 //	bare shovel URL QUEUE EXCHANGE  every message out again, until SIGTERM
 //	bare copy DIR                   a filter of a stage: a copy of each file, until its input ends
 //	bare ranges URL FILE SIZE BLOCK WORKERS   a file in blocks, so many at a time, each hashed
+//	bare listen URL N FILE          N messages of a WebSocket, as lines into a compressed file
 //	bare answer                     true for each line of its input: a hook
 //	bare repeat N COMMAND...        runs it N times; prints ns and peak KiB of each
 package main
@@ -48,6 +49,8 @@ func run(args []string) error {
 		return copyAll(args[1])
 	case len(args) == 6 && args[0] == "ranges":
 		return ranges(args[1], args[2], args[3], args[4], args[5])
+	case len(args) == 4 && args[0] == "listen":
+		return listen(args[1], args[2], args[3])
 	case len(args) == 1 && args[0] == "answer":
 		return answer(os.Stdin, os.Stdout)
 	case len(args) > 2 && args[0] == "repeat":
