@@ -232,6 +232,14 @@ func (c *faulty) words() (n int) {
 	return n
 }
 
+// befall has a source meet its fault.
+func (c *faulty) befall(t *testing.T, s *faultySource) {
+	path := c.path("src", s.file)
+	if s.strike(t, path); exists(path) {
+		c.record(t, s)
+	}
+}
+
 // strikeTogether has all faults befall some sources when their fetches have left word of how far they came, and
 // kills the flow at that moment.
 func (c *faulty) strikeTogether(t *testing.T, sources []*faultySource) {
@@ -241,7 +249,7 @@ func (c *faulty) strikeTogether(t *testing.T, sources []*faultySource) {
 	}, c.flow.text)
 	t.Logf("struck when %d of %d could be gone on with", c.words(), len(sources))
 	for _, s := range sources {
-		s.strike(t, c.path("src", s.file))
+		c.befall(t, s)
 	}
 	c.again(t)
 }
@@ -252,7 +260,7 @@ func (c *faulty) strikeEach(t *testing.T, sources []*faultySource, then func(tes
 		waitFor(t, s.file+" is on its way", func() bool {
 			return c.here(s) >= int64(faultSize()/3) || exists(c.path("dst", s.file))
 		}, c.flow.text)
-		s.strike(t, c.path("src", s.file))
+		c.befall(t, s)
 		then(t)
 	}
 }
