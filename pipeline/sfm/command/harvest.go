@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"srpump/pipeline/sfm"
+	"srpump/pipeline/sfm/export"
 	"srpump/pipeline/sfm/harvest"
 	"srpump/pipeline/sfm/outbox"
 	"srpump/pipeline/sfm/platform"
@@ -45,6 +46,7 @@ func (c Harvest) Help() string {
 type harvesting struct {
 	harvest.Options
 	spool, base, dir string
+	api              string
 	jobs             int
 	ui               int
 	noLinks, verbose bool
@@ -54,6 +56,7 @@ type harvesting struct {
 func (h *harvesting) options(fs *flag.FlagSet) {
 	h.Bases, h.headers = make(map[string]string), make(map[string]string)
 	fs.Func("a", "ask this API `[type=]URL` instead of the one of the platform", h.addBase)
+	fs.StringVar(&h.api, "api", "", "the `address` of the REST API of SFM, such as http://api:8080")
 	fs.StringVar(&h.dir, "d", "", "the `directory` that -p serves; all of the file system by default")
 	fs.BoolVar(&h.Exact, "exact", false, "leave credentials in what is recorded")
 	fs.Func("header", "a header `name=value` of the announcements of -p", h.addHeader)
@@ -128,6 +131,13 @@ func (c Harvest) Serve(ctx context.Context, args []string, in io.Reader, out io.
 	h.Instance = strconv.Itoa(os.Getpid())
 	if h.Host, err = os.Hostname(); err != nil {
 		h.Host = "localhost"
+	}
+	if h.api != "" {
+		api, err := export.NewAPI(h.api)
+		if err != nil {
+			return mistake{err, harvestUsage}
+		}
+		h.Known = func(id string) bool { return api.Has(ctx, id) }
 	}
 	if h.spool != "" {
 		h.Log = log(slog.LevelInfo)

@@ -36,6 +36,10 @@ type Options struct {
 	Links  bool // the addresses in what is harvested are asked to be harvested, too
 	Exact  bool // records hold credentials
 
+	// Known tells whether the requester knows a WARC already, by its id; nil knows none. After a kill he
+	// is not told of those again.
+	Known func(warcID string) bool
+
 	Host, Instance, Software string // who does it
 	Log                      *slog.Logger
 	Now                      func() time.Time

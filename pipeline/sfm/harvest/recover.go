@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"srpump/pipeline/sfm"
 	"srpump/pipeline/warc"
 )
 
@@ -33,6 +34,9 @@ func (h *harvest) settleCommits() error {
 		var c commit
 		if err := readJSON(path, &c); err != nil {
 			return &PersistError{err}
+		}
+		if c.Warc != nil && h.o.Known != nil && h.o.Known(c.Warc.ID) {
+			c.Messages = slices.DeleteFunc(c.Messages, func(m message) bool { return m.Key == sfm.CreatedKey })
 		}
 		if err := h.redo(&c); err != nil {
 			return err
