@@ -6,25 +6,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
-	"time"
-
-	"go.uber.org/goleak"
 
 	"srpump/pipeline/sfm"
 	"srpump/pipeline/sfm/harvest"
 	"srpump/pipeline/sfm/items"
-	"srpump/pipeline/sfm/platform"
 	"srpump/pipeline/warc"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 type object = map[string]any
 
@@ -40,9 +33,7 @@ type bed struct {
 }
 
 func newBed(t *testing.T, kind, base string) *bed {
-	return &bed{t: t, path: t.TempDir(), kind: kind, base: base, options: harvest.Options{Types: platform.Types(), Tries: 1, Host: "host", Instance: "1",
-		Software: "test", Now: time.Now, Patience: harvest.Patience{Tries: 3, Pause: time.Millisecond, Longest: 50 * time.Millisecond},
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil))}}
+	return &bed{t: t, path: t.TempDir(), kind: kind, base: base, options: plain()}
 }
 
 // An ask is what of a request matters here.
@@ -65,12 +56,22 @@ func seeds(tokens ...any) (out []object) {
 // run does a harvest.
 func (b *bed) run(a ask) *told {
 	b.t.Helper()
+	if a.ctx == nil {
+		a.ctx = b.t.Context()
+	}
+	out := &told{t: b.t, kind: b.kind}
+	o := b.options
+	o.Out = out
+	out.outcome, out.err = harvest.New(o).Run(a.ctx, harvest.Job{Body: b.request(a), Stop: a.stop})
+	return out
+}
+
+// request is the start message of a harvest.
+func (b *bed) request(a ask) []byte {
+	b.t.Helper()
 	b.runs++
 	if a.id == "" {
 		a.id = fmt.Sprintf("h%d", b.runs)
-	}
-	if a.ctx == nil {
-		a.ctx = b.t.Context()
 	}
 	if a.options == nil {
 		a.options = object{}
@@ -84,11 +85,7 @@ func (b *bed) run(a ask) *told {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	out := &told{t: b.t, kind: b.kind}
-	o := b.options
-	o.Out = out
-	out.outcome, out.err = harvest.New(o).Run(a.ctx, harvest.Job{Body: body, Stop: a.stop})
-	return out
+	return body
 }
 
 // state is a value of state.json.

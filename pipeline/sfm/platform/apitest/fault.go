@@ -1,6 +1,7 @@
 package apitest
 
 import (
+	"bytes"
 	"compress/gzip"
 	"io"
 	"net/http"
@@ -37,21 +38,22 @@ func Short(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, `{"data":[{"id":"1`)
 }
 
-// Bomb answers with a gzip body of 1 MiB on the wire that becomes a GiB of blanks.
+// Bomb answers with a gzip body of 1 MiB on the wire that becomes a GiB of blanks: of one member,
+// again and again.
 func Bomb(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Content-Encoding", "gzip")
-	z, _ := gzip.NewWriterLevel(w, gzip.BestCompression)
-	blanks := make([]byte, 1<<20)
-	for i := range blanks {
-		blanks[i] = ' '
+	var member bytes.Buffer
+	z := gzip.NewWriter(&member)
+	_, err := z.Write(bytes.Repeat([]byte(" "), 1<<20))
+	if err == nil {
+		err = z.Close()
 	}
 	for range 1 << 10 {
-		if _, err := z.Write(blanks); err != nil {
-			return
+		if err == nil {
+			_, err = w.Write(member.Bytes())
 		}
 	}
-	_ = z.Close()
 }
 
 // Elsewhere redirects to a URL.
