@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -135,6 +136,10 @@ func (x *exporting) values() (err error) {
 	return err
 }
 
+// exportGC lets the heap grow to twice what is in use: most of that is what is known of duplicates, and
+// grows with them.
+const exportGC = 100
+
 // Run is Serve without a log.
 func (c Export) Run(ctx context.Context, args []string, in io.Reader, out io.Writer, _ func(error)) error {
 	return c.Serve(ctx, args, in, out, func(slog.Level) *slog.Logger { return slog.New(slog.DiscardHandler) })
@@ -158,6 +163,7 @@ func (c Export) Serve(ctx context.Context, args []string, in io.Reader, out io.W
 	if x.log = log(slog.LevelWarn); x.verbose || x.spool != "" {
 		x.log = log(slog.LevelInfo)
 	}
+	debug.SetGCPercent(exportGC)
 	switch {
 	case x.list:
 		return x.listed(ctx, names, out)

@@ -1,8 +1,11 @@
 package export
 
 import (
+	"archive/zip"
+	"bufio"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,6 +19,11 @@ const (
 	sheetRows = excelize.TotalRows
 	cellUnits = excelize.TotalCellChars // UTF-16 code units of a text
 	exact     = 15                      // digits a number may have to be kept as it is
+	// sheetBytes is how long the XML of a worksheet may get: from 4 GiB on the archive around it is of
+	// a form that not all programs read. Each byte of a text may need five, and a cell some more.
+	sheetBytes = 4<<30 - 1<<20
+	byteRoom   = 5
+	cellRoom   = 64
 )
 
 // sheets are a segment that is a workbook of one worksheet, or of several where there are too
@@ -27,6 +35,7 @@ type sheets struct {
 	stream *excelize.StreamWriter
 	number int // of the sheet
 	row    int // that was written last
+	bytes  int // of the XML, at most
 	line   []any
 	cut    *int64
 }
@@ -46,7 +55,7 @@ func (s *sheets) next() (err error) {
 		return err
 	}
 	s.number++
-	s.row = 0
+	s.row, s.bytes = 0, 0
 	name := fmt.Sprintf("Sheet%d", s.number)
 	if s.number > 1 {
 		if _, err := s.book.NewSheet(name); err != nil {
@@ -76,11 +85,16 @@ func (s *sheets) flush() error {
 }
 
 func (s *sheets) add(w *rows, n int) error {
-	if s.row == sheetRows {
+	size := 0
+	for _, c := range w.cells[n] {
+		size += len(c.text)*byteRoom + cellRoom
+	}
+	if s.row == sheetRows || s.bytes+size > sheetBytes {
 		if err := s.next(); err != nil {
 			return err
 		}
 	}
+	s.bytes += size
 	s.line = s.line[:0]
 	for _, c := range w.cells[n] {
 		s.line = append(s.line, s.value(c))
@@ -122,7 +136,13 @@ func (s *sheets) end() error {
 		s.drop()
 		return err
 	}
-	if err = s.book.Write(f); err == nil {
+	to := bufio.NewWriterSize(f, 256<<10)
+	// The archive would be put together in memory: it goes to the file instead.
+	s.book.ZipWriter = func(io.Writer) excelize.ZipWriter { return zip.NewWriter(to) }
+	if err = s.book.Write(io.Discard); err == nil {
+		err = to.Flush()
+	}
+	if err == nil {
 		err = f.Sync()
 	}
 	return errors.Join(err, f.Close(), s.book.Close())

@@ -3,8 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -16,7 +18,7 @@ import (
 const perPage = 40
 
 // timelines writes a WARC file of so many statuses of a Mastodon timeline, in answers of some, each
-// with its request, as a harvester records them.
+// with its request, as a harvester records them. Files of other names have other statuses.
 func timelines(count, name string) error {
 	n, err := strconv.Atoi(count)
 	if err != nil {
@@ -31,7 +33,9 @@ func timelines(count, name string) error {
 	if err != nil {
 		return err
 	}
-	random := rand.New(rand.NewPCG(7, 8))
+	seed := fnv.New64()
+	_, _ = seed.Write([]byte(filepath.Base(name))) // it cannot fail
+	random := rand.New(rand.NewPCG(7, seed.Sum64()))
 	words := vocabulary(random)
 	for i := 0; i < n && err == nil; i += perPage {
 		err = exchange(w, random, words, i, min(perPage, n-i))
