@@ -59,30 +59,30 @@ type page struct {
 	Results json.RawMessage `json:"results"`
 }
 
-// all asks for every page of a list, and gives the results of each to take, which tells how many of
-// them are new. It returns how many results there were, and how many there should have been.
+// all asks for every page of a list, and gives the results of each to take, which tells how many there
+// are, and how many of them are new. It returns how many pages there were.
 //
 // Of the address of the next page only the query is used: behind a proxy the server may think it has
 // another name, and an answer must not send us elsewhere.
-func (a *API) all(ctx context.Context, list string, q url.Values, take func(json.RawMessage) (n, fresh int, err error)) (got, count int, err error) {
+func (a *API) all(ctx context.Context, list string, q url.Values, take func(json.RawMessage) (n, fresh int, err error)) (pages int, err error) {
 	q.Set("limit", fmt.Sprint(pageSize))
-	query := q.Encode()
-	for pages := 0; ; pages++ {
+	query, got := q.Encode(), 0
+	for pages = 1; ; pages++ {
 		p, err := a.page(ctx, list, query)
 		if err != nil {
-			return got, count, err
+			return pages, err
 		}
 		n, fresh, err := take(p.Results)
 		if err != nil {
-			return got, count, fmt.Errorf("cannot read the answer of %s: %w", a.base, err)
+			return pages, fmt.Errorf("cannot read the answer of %s: %w", a.base, err)
 		}
-		got, count = got+n, p.Count
+		got += n
 		if p.Next == nil || *p.Next == "" {
-			return got, count, nil
+			return pages, nil
 		}
 		next, err := url.Parse(*p.Next)
-		if err != nil || next.RawQuery == query || n == 0 || pages == maxPages || fresh == 0 && got > 2*count {
-			return got, count, fmt.Errorf("the list of %s at %s has no end", list, a.base)
+		if err != nil || next.RawQuery == query || n == 0 || pages == maxPages || fresh == 0 && got > 2*p.Count {
+			return pages, fmt.Errorf("the list of %s at %s has no end", list, a.base)
 		}
 		query = next.RawQuery
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -66,23 +67,23 @@ func (q Query) values(seeds []string) url.Values {
 	return v
 }
 
-// most is how often a list is read that seems to have changed meanwhile.
+// most is how often a list is read that changes meanwhile.
 const most = 3
 
 // group reads one list. It has no order, and pages are cut by counting: a file that comes or goes
-// meanwhile can move another to a page that was read already. So what seems to be short of some is
-// read again, until nothing new is found.
+// meanwhile can move another to a page that was read already. So a list of several pages is read
+// until nothing new is in it.
 func (a *API) group(ctx context.Context, v url.Values, found map[string]Warc) error {
 	for range most {
 		met, fresh := map[string]bool{}, 0
-		_, count, err := a.all(ctx, "warcs", v, func(raw json.RawMessage) (n, added int, err error) {
+		pages, err := a.all(ctx, "warcs", v, func(raw json.RawMessage) (n, added int, err error) {
 			var page []Warc
 			if err := json.Unmarshal(raw, &page); err != nil {
 				return 0, 0, err
 			}
 			for _, w := range page {
 				if w.ID == "" || w.Path == "" {
-					return 0, 0, fmt.Errorf("a WARC without id or path")
+					return 0, 0, errors.New("a WARC has no id or no path")
 				}
 				if !met[w.ID] {
 					met[w.ID] = true
@@ -95,11 +96,8 @@ func (a *API) group(ctx context.Context, v url.Values, found map[string]Warc) er
 			}
 			return len(page), added, nil
 		})
-		if err != nil {
+		if err != nil || pages == 1 || fresh == 0 {
 			return err
-		}
-		if len(met) >= count || fresh == 0 {
-			return nil
 		}
 	}
 	return nil
@@ -115,7 +113,7 @@ func (a *API) Collection(ctx context.Context, start string) (string, error) {
 		return start, nil
 	}
 	ids := map[string]bool{}
-	_, _, err := a.all(ctx, "collections", url.Values{"collection_startswith": {start}}, func(raw json.RawMessage) (n, fresh int, err error) {
+	_, err := a.all(ctx, "collections", url.Values{"collection_startswith": {start}}, func(raw json.RawMessage) (n, fresh int, err error) {
 		var page []struct {
 			ID string `json:"collection_id"`
 		}
