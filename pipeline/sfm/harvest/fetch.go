@@ -31,8 +31,6 @@ type Request struct {
 	// Sign, when it is not nil, is given each request before it is sent: the next try of one may need
 	// another signature.
 	Sign func(*http.Request)
-	// Longest is how long it may be waited for the server; 0 is as long as for all.
-	Longest time.Duration
 	// Allow may refuse an address before anything is sent to it; nil takes all.
 	Allow func(netip.Addr) error
 	// Seen may say that a payload, by its digest such as "sha1:…" in hexadecimal, was recorded before:
@@ -103,10 +101,9 @@ func (w *Walk) Get(ctx context.Context, url string, header http.Header) (*Answer
 // little longer each time. Any other status is the caller's to look at; redirections are not
 // followed. An error is a *StatusError, a *PersistError, ErrStopped, or of the network.
 func (w *Walk) Fetch(ctx context.Context, q Request) (*Answer, error) {
-	again := w.again
-	again.Tries, again.Longest = cmp.Or(q.Tries, again.Tries), cmp.Or(q.Longest, again.Longest)
+	tries := cmp.Or(q.Tries, w.again.Tries)
 	for try := 1; ; try++ {
-		if err := w.limits.wait(ctx, w, q.URL, again.Longest); err != nil {
+		if err := w.limits.wait(ctx, w, q.URL); err != nil {
 			return nil, err
 		}
 		a, err := w.once(ctx, q)
@@ -121,10 +118,10 @@ func (w *Walk) Fetch(ctx context.Context, q Request) (*Answer, error) {
 		case err == nil:
 			err = &StatusError{w.client.scrub.uri(q.URL), a.Status}
 		}
-		if try >= again.Tries {
+		if try >= tries {
 			return a, w.clean(err)
 		}
-		pause := again.after(try, a, w.now())
+		pause := w.again.after(try, a, w.now())
 		w.log.Warn("harvest waits, asking again", "harvest", w.start.ID, "url", w.client.scrub.uri(q.URL), "seconds", pause.Seconds(), "error", w.clean(err))
 		if err := w.Sleep(ctx, pause); err != nil {
 			return nil, err

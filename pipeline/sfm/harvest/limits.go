@@ -118,14 +118,14 @@ func (l *limits) learn(a *Answer, now time.Time) {
 	l.until[hostOf(a.URL)] = at
 }
 
-// wait waits until the host of an address may be asked, but not longer than that.
-func (l *limits) wait(ctx context.Context, w *Walk, address string, longest time.Duration) error {
+// wait waits until the host of an address may be asked.
+func (l *limits) wait(ctx context.Context, w *Walk, address string) error {
 	host := hostOf(address)
 	l.mu.Lock()
 	at, known := l.until[host]
 	delete(l.until, host)
 	l.mu.Unlock()
-	pause := min(at.Sub(w.now()), longest)
+	pause := min(at.Sub(w.now()), w.again.Longest)
 	if !known || pause <= 0 {
 		return nil
 	}

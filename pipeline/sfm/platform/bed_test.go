@@ -277,11 +277,3 @@ func (o *told) records(kind, part string) (n int) {
 
 // unique is a sorted list without what comes twice.
 func unique(ids []string) []string { return slices.Compact(slices.Clone(ids)) }
-
-// same is a check that lists are equal.
-func same(t *testing.T, what string, got, want []string) {
-	t.Helper()
-	if !slices.Equal(got, want) {
-		t.Errorf("%s: %d %.200q, not %d %.200q", what, len(got), got, len(want), want)
-	}
-}

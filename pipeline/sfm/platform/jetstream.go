@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -32,6 +33,8 @@ const (
 	// jetstreamIdle is after what time without an event the connection is asked whether it is
 	// there.
 	jetstreamIdle = 30 * time.Second
+	// jetstreamPatience is how long a server may take to open a connection.
+	jetstreamPatience = 30 * time.Second
 	// jetstreamInURL is how many authors are named in the URL; of more the server is told by a
 	// message, as the URL would get too long.
 	jetstreamInURL = 50
@@ -152,7 +155,8 @@ func (j *jetstream) listen(ctx context.Context) (came bool, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	j.uri = j.address()
-	c, _, err := websocket.Dial(ctx, j.uri, nil)
+	direct := &http.Transport{DisableKeepAlives: true} // no proxy, as with all other requests
+	c, _, err := websocket.Dial(ctx, j.uri, &websocket.DialOptions{HTTPClient: &http.Client{Transport: direct, Timeout: jetstreamPatience}})
 	if err != nil {
 		return false, fmt.Errorf("cannot connect to %q: %w", nameOf(j.uri), err)
 	}

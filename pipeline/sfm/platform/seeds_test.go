@@ -20,6 +20,9 @@ func TestTumblrSeeds(t *testing.T) {
 	if got := len(out.ids()); got != 5 {
 		t.Errorf("%d items", got)
 	}
+	if !strings.Contains(out.text(), "api_key=SCRUBBED&") || strings.Contains(out.text(), "api_key=key") {
+		t.Error("the key is recorded")
+	}
 	if got := b.state("tumblr_harvester", "staff.since_post_id"); got != s.IDs("staff")[2] {
 		t.Errorf("mark %s, not the number SFM's harvester has, %s", got, s.IDs("staff")[2])
 	}

@@ -10,10 +10,6 @@ import (
 	"srpump/pipeline/sfm/harvest"
 )
 
-// The API of version 1.1 was shut down in 2023. Its types are there for machines that speak it
-// still: they need the option api_base.
-const twitter1Retired = "retired"
-
 // twitterSearch harvests what a search of version 1.1 finds.
 func twitterSearch() *harvest.Type {
 	return &harvest.Type{Name: "twitter_search", Platform: "twitter", Service: "Twitter Harvester", Module: twitterModule,
@@ -26,12 +22,13 @@ func twitterSearch() *harvest.Type {
 		}}
 }
 
-// twitter1Base refuses to ask an API that is not there any more.
+// twitter1Base refuses to ask an API that was shut down in 2023; the option api_base names a machine
+// that speaks it still.
 func twitter1Base(w *harvest.Walk) error {
 	if w.Base() != "" {
 		return nil
 	}
-	return harvest.Refuse("api_"+twitter1Retired, "The API of Twitter version 1.1 that %s needs was retired in 2023; "+
+	return harvest.Refuse("api_retired", "The API of Twitter version 1.1 that %s needs was retired in 2023; "+
 		"twitter_search_2 and twitter_filter_stream use version 2, and the option api_base names a server that still speaks version 1.1",
 		w.Start().Type)
 }
