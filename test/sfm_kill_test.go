@@ -121,7 +121,7 @@ func TestKillHarvest(t *testing.T) {
 			api.Post("9@N01", 1000+i)
 		}
 		var asked atomic.Int64
-		api.Before = func(*http.Request) { asked.Add(1) }
+		api.Before(func(*http.Request) { asked.Add(1) })
 		x, q, conn := fresh("sfm_exchange"), fresh("flickr_harvester"), connect(t, url)
 		heard := hearSFM(t, conn, x)
 		starts := []func() *running{

@@ -76,11 +76,11 @@ func TestDiskFull(t *testing.T) {
 				}
 			}
 			if step == "ask" {
-				api.Before = func(r *http.Request) {
+				api.Before(func(r *http.Request) {
 					if r.FormValue("photo_id") == "115" {
 						disk.fill()
 					}
-				}
+				})
 			}
 			outcome, err := harvest.New(d.options).Run(t.Context(), d.job("a1", "flickr_user", joe))
 			end := fmt.Sprint(outcome, err, "\n", d.log.String())

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -176,6 +177,16 @@ func TestLongAndShortAnswers(t *testing.T) {
 			_, _ = w.Write(make([]byte, 50))
 			w.(http.Flusher).Flush()
 			panic(http.ErrAbortHandler)
+		case "/head":
+			c, _, err := http.NewResponseController(w).Hijack()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			fmt.Fprint(c, "HTTP/1.1 200 OK\r\n")
+			for err == nil {
+				_, err = fmt.Fprintf(c, "X-A: %s\r\n", strings.Repeat("a", 10000))
+			}
 		case "/bad":
 			w.Header().Set("Content-Encoding", "gzip")
 			fmt.Fprint(w, "this is not packed")
@@ -193,8 +204,10 @@ func TestLongAndShortAnswers(t *testing.T) {
 		if err != nil || len(a.Body) != 100 {
 			return fmt.Errorf("cut: %+v, %v", a, err)
 		}
-		if a, err = w.Get(ctx, w.Base()+"/bad", nil); err == nil {
-			return fmt.Errorf("bad: %+v", a)
+		for _, path := range []string{"/bad", "/head"} {
+			if a, err = w.Get(ctx, w.Base()+path, nil); err == nil {
+				return fmt.Errorf("%s: %+v", path, a)
+			}
 		}
 		return nil
 	})
@@ -210,6 +223,40 @@ func TestLongAndShortAnswers(t *testing.T) {
 	}
 	if got := strings.Join(truncated, ","); got != "length,length,disconnect,,disconnect,disconnect" {
 		t.Errorf("truncated: %s", got)
+	}
+}
+
+// Of many hosts only some connections are kept.
+func TestManyHosts(t *testing.T) {
+	var open atomic.Int64
+	var bases []string
+	for range 40 {
+		bases = append(bases, rawServer(t, func(c net.Conn, target string) {
+			if target == "/" {
+				open.Add(1)
+			}
+			fmt.Fprint(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+		}))
+	}
+	files := func() int {
+		names, err := os.ReadDir("/proc/self/fd")
+		must(t, err)
+		return len(names)
+	}
+	before, after := files(), 0
+	walk(t, bases[0], func(ctx context.Context, w *harvest.Walk) error {
+		for range 2 {
+			for _, base := range bases {
+				if _, err := w.Get(ctx, base+"/", nil); err != nil {
+					return err
+				}
+			}
+		}
+		after = files()
+		return nil
+	})
+	if open.Load() != 80 || after-before > 60 { // both ends of each are here
+		t.Errorf("%d answers, %d more files are open", open.Load(), after-before)
 	}
 }
 

@@ -50,11 +50,11 @@ func TestKillAtRequests(t *testing.T) {
 	s := newSite(t)
 	var asked, limit atomic.Int64
 	var pid atomic.Int64
-	s.api.Before = func(*http.Request) {
+	s.api.Before(func(*http.Request) {
 		if asked.Add(1) == limit.Load() {
 			_ = syscall.Kill(int(pid.Load()), syscall.SIGKILL)
 		}
-	}
+	})
 	kills := 0
 	for n := 0; ; n++ {
 		asked.Store(0)

@@ -32,11 +32,11 @@ func newFlickrDesk(t *testing.T, photos int) (*desk, *apitest.Flickr) {
 func TestPauseAndResume(t *testing.T) {
 	d, api := newFlickrDesk(t, 10)
 	ctx, pause := context.WithCancel(t.Context())
-	api.Before = func(r *http.Request) {
+	api.Before(func(r *http.Request) {
 		if r.FormValue("photo_id") == "105" {
 			pause()
 		}
-	}
+	})
 	job := d.job("a1", "flickr_user", joe)
 	d.run(ctx, job, harvest.Paused)
 	if got := d.words(); got != "running, warc_created, stopping, paused" {
@@ -61,7 +61,7 @@ func TestPauseForOldRequesters(t *testing.T) {
 	d, api := newFlickrDesk(t, 3)
 	d.options.Paused = false
 	ctx, pause := context.WithCancel(t.Context())
-	api.Before = func(r *http.Request) { pause() }
+	api.Before(func(r *http.Request) { pause() })
 	d.run(ctx, d.job("a1", "flickr_user", joe), harvest.Paused)
 	if got := d.words(); got != "running, warc_created, running, running" {
 		t.Errorf("said %s", got)
@@ -72,11 +72,11 @@ func TestPauseForOldRequesters(t *testing.T) {
 func TestStop(t *testing.T) {
 	d, api := newFlickrDesk(t, 10)
 	stop := make(chan struct{})
-	api.Before = func(r *http.Request) {
+	api.Before(func(r *http.Request) {
 		if r.FormValue("photo_id") == "105" && r.FormValue("method") == "flickr.photos.getInfo" {
 			close(stop)
 		}
-	}
+	})
 	job := d.job("a1", "flickr_user", joe)
 	job.Stop = stop
 	d.run(t.Context(), job, harvest.Succeeded)
@@ -90,7 +90,8 @@ func TestStop(t *testing.T) {
 		t.Errorf("%d and then %d of 10 are counted", n, counted(d.last()))
 	}
 	// One that was stopped before it could begin asks nothing.
-	api.Before, job = nil, d.job("a3", "flickr_user", joe)
+	api.Before(nil)
+	job = d.job("a3", "flickr_user", joe)
 	api.Forget()
 	job.Stop = stop
 	d.run(t.Context(), job, harvest.Succeeded)
@@ -139,10 +140,10 @@ func TestPanic(t *testing.T) {
 func TestOneInACollection(t *testing.T) {
 	d, api := newFlickrDesk(t, 1)
 	var inner error
-	api.Before = func(r *http.Request) {
-		api.Before = nil
+	api.Before(func(r *http.Request) {
+		api.Before(nil)
 		_, inner = harvest.New(d.options).Run(t.Context(), d.job("a2", "flickr_user", joe))
-	}
+	})
 	d.run(t.Context(), d.job("a1", "flickr_user", joe), harvest.Succeeded)
 	if !errors.Is(inner, harvest.ErrBusy) {
 		t.Errorf("the second says %v", inner)
@@ -197,11 +198,11 @@ func TestClockGoesBack(t *testing.T) {
 		}
 		return time.Now()
 	}
-	api.Before = func(r *http.Request) {
+	api.Before(func(r *http.Request) {
 		if r.FormValue("photo_id") == "105" {
 			back.Store(true)
 		}
-	}
+	})
 	d.run(t.Context(), d.job("a1", "flickr_user", joe), harvest.Succeeded)
 	last := d.last()
 	if counted(last) != 10 || last.Ended.Before(last.Started.Time) || last.Warcs.Count < 3 {
@@ -217,18 +218,19 @@ func TestNobodyListens(t *testing.T) {
 	job := d.job("a1", "flickr_user", joe)
 	ended := false
 	job.Ended = func(harvest.Outcome) error { ended = true; return nil }
-	api.Before = func(r *http.Request) {
+	api.Before(func(r *http.Request) {
 		if r.FormValue("photo_id") == "105" {
 			d.mu.Lock()
 			d.fail = errors.New("no room")
 			d.mu.Unlock()
 		}
-	}
+	})
 	d.run(t.Context(), job, harvest.Unfinished)
 	if ended {
 		t.Error("it has ended")
 	}
-	d.fail, api.Before = nil, nil
+	d.fail = nil
+	api.Before(nil)
 	d.run(t.Context(), job, harvest.Succeeded)
 	if last := d.last(); counted(last) != 10 || !ended {
 		t.Errorf("ended with %+v", last)

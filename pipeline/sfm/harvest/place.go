@@ -27,7 +27,7 @@ const (
 // time. The lock is held until it is closed.
 func (h *harvest) claim() (*os.File, error) {
 	h.collection, h.dir = h.o.local(h.start.Path), h.o.dirOf(h.start)
-	if err := os.MkdirAll(filepath.Dir(h.dir), 0o775); err != nil {
+	if err := makeDirs("/", filepath.Dir(h.dir)); err != nil {
 		return nil, err
 	}
 	return lockFile(filepath.Join(filepath.Dir(h.dir), h.kind.Module+".lock"), false)
@@ -36,7 +36,7 @@ func (h *harvest) claim() (*os.File, error) {
 // enter makes the directory of the harvest, or finds that there is one. What was asked for is in it,
 // durable, when enter returns.
 func (h *harvest) enter() (resumed bool, err error) {
-	if err := os.MkdirAll(h.dir, 0o775); err != nil {
+	if err := makeDirs(h.collection, h.dir); err != nil {
 		return false, err
 	}
 	_, err = os.Stat(filepath.Join(h.dir, requestName))
@@ -51,7 +51,7 @@ func (h *harvest) enter() (resumed bool, err error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return true, err
 	}
-	if err := errors.Join(h.reserve(), syncDir(filepath.Dir(h.dir)), syncDir(h.collection)); err != nil {
+	if err := h.reserve(); err != nil {
 		return false, err
 	}
 	request, err := withoutCredentials(h.start) // they come with the request when it comes again

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"sync"
 	"syscall"
 	"time"
@@ -31,12 +32,16 @@ type client struct {
 	tls   *tls.Config // nil is the system's
 
 	mu   sync.Mutex
-	idle map[string][]*wireConn
+	idle []*wireConn // the longest idle first
 }
+
+// mostIdle is how many connections are kept for later: a harvest of the web has many hosts.
+const mostIdle = 16
 
 // A wireConn is a connection that copies what it reads.
 type wireConn struct {
 	net.Conn
+	key    string // of where it leads
 	in     *bufio.Reader
 	copyTo io.Writer
 	since  time.Time // of when it is idle
@@ -50,7 +55,10 @@ func (c *wireConn) Read(p []byte) (int, error) {
 	}
 	n, err := c.Conn.Read(p)
 	if n > 0 && c.copyTo != nil {
-		if _, full := c.copyTo.Write(p[:n]); full != nil {
+		switch _, full := c.copyTo.Write(p[:n]); {
+		case full == errLongHead:
+			return n, full
+		case full != nil:
 			return n, &PersistError{full}
 		}
 	}
@@ -60,7 +68,6 @@ func (c *wireConn) Read(p []byte) (int, error) {
 // An exchange is a request under way and its answer.
 type exchange struct {
 	conn    *wireConn
-	key     string
 	request []byte // as it was sent
 	answer  *http.Response
 	ip      string
@@ -76,11 +83,11 @@ func (c *client) begin(ctx context.Context, q Request, copyTo func(*exchange) (i
 		return nil, err
 	}
 	for {
-		conn, key, err := c.connect(ctx, req.URL, q.Allow)
+		conn, err := c.connect(ctx, req.URL, q.Allow)
 		if err != nil {
 			return nil, err
 		}
-		x := &exchange{conn: conn, key: key, began: time.Now(), ip: ipOf(conn)}
+		x := &exchange{conn: conn, began: time.Now(), ip: ipOf(conn)}
 		x.release = context.AfterFunc(ctx, func() { _ = conn.Close() })
 		err = x.send(req, copyTo)
 		if err == nil {
@@ -114,7 +121,7 @@ func (x *exchange) send(req *http.Request, copyTo func(*exchange) (io.Writer, er
 	if _, err := x.conn.Write(x.request); err != nil {
 		return err
 	}
-	var head bytes.Buffer
+	var head headBuffer
 	x.conn.copyTo = &head
 	for {
 		answer, err := http.ReadResponse(x.conn.in, req)
@@ -138,6 +145,21 @@ func (x *exchange) send(req *http.Request, copyTo func(*exchange) (io.Writer, er
 	return nil
 }
 
+// A headBuffer takes the head of an answer.
+type headBuffer struct{ bytes.Buffer }
+
+// longestHead is what a head may have, in bytes.
+const longestHead = 1 << 20
+
+var errLongHead = errors.New("the head of the answer is too long")
+
+func (h *headBuffer) Write(p []byte) (int, error) {
+	if h.Len()+len(p) > longestHead {
+		return 0, errLongHead
+	}
+	return h.Buffer.Write(p)
+}
+
 // surplus is how many bytes were copied that are behind the end of the answer.
 func (x *exchange) surplus() int { return x.conn.in.Buffered() }
 
@@ -157,26 +179,25 @@ func (c *client) done(x *exchange) {
 	x.conn.since, x.conn.used = time.Now(), true
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.idle == nil {
-		c.idle = make(map[string][]*wireConn)
+	c.idle = append(c.idle, x.conn)
+	for len(c.idle) > mostIdle || time.Since(c.idle[0].since) > keepIdle {
+		_ = c.idle[0].Close()
+		c.idle = c.idle[1:]
 	}
-	c.idle[x.key] = append(c.idle[x.key], x.conn)
 }
 
 // close ends the connections that are not in use.
 func (c *client) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, conns := range c.idle {
-		for _, conn := range conns {
-			_ = conn.Close()
-		}
+	for _, conn := range c.idle {
+		_ = conn.Close()
 	}
 	c.idle = nil
 }
 
 // connect is a connection to the host of an address, an idle one where there is one.
-func (c *client) connect(ctx context.Context, to *url.URL, allow func(netip.Addr) error) (*wireConn, string, error) {
+func (c *client) connect(ctx context.Context, to *url.URL, allow func(netip.Addr) error) (*wireConn, error) {
 	port := to.Port()
 	if port == "" {
 		port = map[string]string{"http": "80", "https": "443"}[to.Scheme]
@@ -184,7 +205,7 @@ func (c *client) connect(ctx context.Context, to *url.URL, allow func(netip.Addr
 	address := net.JoinHostPort(to.Hostname(), port)
 	key := fmt.Sprint(to.Scheme, " ", address, " ", allow != nil)
 	if conn := c.waiting(key); conn != nil {
-		return conn, key, nil
+		return conn, nil
 	}
 	dialer := net.Dialer{Timeout: dialPatience}
 	if allow != nil {
@@ -192,24 +213,27 @@ func (c *client) connect(ctx context.Context, to *url.URL, allow func(netip.Addr
 	}
 	raw, err := dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	if to.Scheme == "https" {
 		if raw, err = c.secure(ctx, raw, to.Hostname()); err != nil {
-			return nil, "", err
+			return nil, err
 		}
 	}
-	conn := &wireConn{Conn: raw}
+	conn := &wireConn{Conn: raw, key: key}
 	conn.in = bufio.NewReaderSize(conn, 64<<10)
-	return conn, key, nil
+	return conn, nil
 }
 
 func (c *client) waiting(key string) *wireConn {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for conns := c.idle[key]; len(conns) > 0; conns = c.idle[key] {
-		conn := conns[len(conns)-1]
-		c.idle[key] = conns[:len(conns)-1]
+	for i := len(c.idle) - 1; i >= 0; i-- {
+		conn := c.idle[i]
+		if conn.key != key {
+			continue
+		}
+		c.idle = slices.Delete(c.idle, i, i+1)
 		if time.Since(conn.since) < keepIdle {
 			return conn
 		}

@@ -19,14 +19,12 @@ type Desk struct {
 	// URL is the base, without a slash at its end.
 	URL string
 	// Real answers as the server does when there is no fault.
-	Real http.HandlerFunc
-	// Before, when it is set, is told of each request before it is answered.
-	Before func(*http.Request)
-
+	Real   http.HandlerFunc
 	server *httptest.Server
 	mu     sync.Mutex
 	asked  []Asked
 	faults []*fault
+	before func(*http.Request)
 }
 
 // Asked is a request that came.
@@ -46,8 +44,8 @@ type fault struct {
 func open(t testing.TB, answer http.HandlerFunc) *Desk {
 	d := &Desk{Real: answer}
 	d.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if d.Before != nil {
-			d.Before(r)
+		if before := d.look(); before != nil {
+			before(r)
 		}
 		if instead := d.take(r); instead != nil {
 			instead(w, r)
@@ -75,6 +73,19 @@ func (d *Desk) take(r *http.Request) http.HandlerFunc {
 		}
 	}
 	return nil
+}
+
+// Before has look told of each request before it is answered; nil ends that.
+func (d *Desk) Before(look func(*http.Request)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.before = look
+}
+
+func (d *Desk) look() func(*http.Request) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.before
 }
 
 // Fail gives this answer to the next requests, so many of them (below 0: to all), whose URI
