@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"srpump/pipeline/sfm"
@@ -156,6 +157,41 @@ func TestKillHarvest(t *testing.T) {
 		waitFor(t, "an empty spool", func() bool { return len(messages(t, h.path("spool/in")))+len(messages(t, h.path("spool/out"))) == 0 }, all[1].text, all[2].text)
 		checkHarvest(t, h, heard, photos)
 	})
+}
+
+// Terminated in the midst, a harvest of one request pauses with a status of its own; it goes on when it is
+// asked for again, and a second signal ends it at once without loss.
+func TestPauseHarvest(t *testing.T) {
+	tool(t, "sfm_harvest")
+	h, api := newHost(t), apitest.OpenFlickr(t)
+	api.User("9@N01", "joe")
+	for i := range 6 {
+		api.Post("9@N01", 1000+i)
+	}
+	h.write("r.json", fmt.Sprintf(`{"id":"a1","type":"flickr_user","path":%q,"seeds":[{"id":"S1","token":"joe"}],"credentials":{"key":"0123456789abcdef"},
+		"collection_set":{"id":"s"},"collection":{"id":"k"}}`, h.path("k")))
+	arrived, goOn := make(chan struct{}, 1), make(chan struct{}, 1)
+	api.Fail("photo_id=1003", 1, apitest.Held(arrived, goOn, api.Real))
+	r := h.start("sfm_harvest", "-ui", "3", "-a", api.Base, "r.json")
+	<-arrived
+	must(t, r.cmd.Process.Signal(syscall.SIGTERM))
+	goOn <- struct{}{}
+	<-r.ended
+	if status := r.cmd.ProcessState.ExitCode(); status != 75 || !strings.Contains(r.text(), `"status":"paused"`) || !strings.Contains(r.text(), "hint: run it again") {
+		t.Fatalf("exit status %d:\n%s", status, r.text())
+	}
+	api.Fail("photo_id=1001", 1, apitest.Held(arrived, goOn, api.Real))
+	r = h.start("sfm_harvest", "-a", api.Base, "r.json")
+	<-arrived
+	waitFor(t, "its end", func() bool { _ = r.cmd.Process.Signal(syscall.SIGTERM); return r.over() }, r.text)
+	if status := r.cmd.ProcessState.ExitCode(); status != 1 {
+		t.Errorf("exit status %d:\n%s", status, r.text())
+	}
+	goOn <- struct{}{}
+	out, _ := h.run(0, "", "sfm_harvest", "-a", api.Base, "r.json")
+	if !strings.Contains(out, `"status":"completed success"`) || !strings.Contains(out, `"flickr photos":6`) || !strings.Contains(out, "harvest_resumed") {
+		t.Errorf("it ends with %s", out)
+	}
 }
 
 // messages are the names of the bodies in a directory of a spool.

@@ -96,8 +96,19 @@ func (s *Service) Run(ctx context.Context) error {
 		return fmt.Errorf("cannot clear the spool: %w", err)
 	}
 	s.tasks, s.files, s.ended = make(map[string]*task), make(map[string]bool), make(chan ending)
+	s.warnOfReaders()
 	s.Log.Info("serving", "directory", s.Dir)
 	return s.serve(ctx, changes)
+}
+
+// warnOfReaders says that strangers can read the credentials in requests, if they can.
+func (s *Service) warnOfReaders() {
+	for dir := filepath.Join(s.Dir, InDir); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if info, err := os.Stat(dir); err != nil || info.Mode()&0o001 == 0 {
+			return
+		}
+	}
+	s.Log.Warn("others can read the requests", "directory", s.Dir, "hint", "chmod o-rwx "+s.Dir)
 }
 
 // serve looks at the spool whenever something has happened.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -132,5 +133,94 @@ func TestFlickrUser(t *testing.T) {
 	all = d.run("a3", seed)
 	if got := d.photos(); got != 2 || d.status(all[3]).Stats[today]["flickr photos"] != 1 || d.mark() != "4" {
 		t.Errorf("asked for %d, mark %v, said %s", got, d.mark(), all)
+	}
+}
+
+// A seed that is known by its id tells of its new name once, and of none that is the same.
+func TestFlickrRenamed(t *testing.T) {
+	d := openFlickrDesk(t)
+	d.api.User("9@N01", "joe2")
+	d.api.Post("9@N01", 1)
+	all := d.run("a1", `[{"id":"S1","token":"joe","uid":"9@N01"}]`)
+	if got := d.status(all[2]); got.TokenUpdates["S1"] != "joe2" || len(got.UIDs) != 0 {
+		t.Errorf("said %s", all[2].body)
+	}
+	if got := d.status(all[3]); len(got.TokenUpdates) != 0 {
+		t.Errorf("said %s", all[3].body)
+	}
+}
+
+// Users that are not there are warned of, by what they were asked for, and the others are harvested.
+func TestFlickrUnknownUsers(t *testing.T) {
+	d := openFlickrDesk(t)
+	d.api.User("9@N01", "joe")
+	d.api.User("10@N01", "12345")
+	d.api.Post("9@N01", 1)
+	d.api.Post("10@N01", 2)
+	all := d.run("a1", `[{"id":"S1","token":"nobody"},{"id":"S2","uid":"1@N99"},{"id":"S3","token":"joe"},{"id":"S4","token":12345},{"id":"S5","token":1e5}]`)
+	last := d.status(all[len(all)-1])
+	var warned []string
+	for _, n := range last.Warnings {
+		warned = append(warned, n.Code+" "+n.SeedID)
+	}
+	if got := strings.Join(warned, ", "); got != "token_not_found S1, uid_not_found S2, token_not_found S5" {
+		t.Errorf("warned of %s", got)
+	}
+	if n := last.Stats[time.Now().Format(time.DateOnly)]["flickr photos"]; n != 2 {
+		t.Errorf("%d photos are counted", n)
+	}
+	if got := d.api.Asked("username=1e5"); len(got) != 1 {
+		t.Errorf("asked %d times for 1e5", len(got))
+	}
+}
+
+// The photo of the mark was removed: the walk ends all the same, with what is newer.
+func TestFlickrMarkRemoved(t *testing.T) {
+	d := openFlickrDesk(t)
+	d.api.User("9@N01", "joe")
+	d.api.Post("9@N01", 1, 2, 3)
+	d.run("a1", `[{"id":"S1","token":"joe"}]`)
+	d.api.Remove("9@N01", 3)
+	d.api.Post("9@N01", 4)
+	d.api.Forget()
+	d.run("a2", `[{"id":"S1","token":"joe"}]`)
+	if len(d.api.Asked("photo_id=4")) != 2 || d.mark() != "4" {
+		t.Errorf("the mark is %v", d.mark())
+	}
+}
+
+// More than a page, of which some photos are gone meanwhile and more came: none is left out.
+func TestFlickrPages(t *testing.T) {
+	d := openFlickrDesk(t)
+	d.api.User("9@N01", "joe")
+	for id := range 620 {
+		d.api.Post("9@N01", 1000+id)
+	}
+	d.api.Fail("photo_id=1030&", 2, apitest.Status(500))
+	d.api.Fail("method=flickr.photos.getSizes&api_key=0123456789abcdef&format=json&nojsoncallback=1&photo_id=1100", 1, func(w http.ResponseWriter, r *http.Request) {
+		d.api.Post("9@N01", 2001, 2002, 2003)
+		d.api.Real(w, r)
+	})
+	all := d.run("a1", `[{"id":"S1","token":"joe"}]`)
+	if n := d.status(all[len(all)-1]).Stats[time.Now().Format(time.DateOnly)]["flickr photos"]; n != 620 {
+		t.Errorf("%d photos are counted", n)
+	}
+	d.api.Forget()
+	all = d.run("a2", `[{"id":"S1","token":"joe"}]`)
+	if d.photos() != 6 || d.mark() != "2003" || d.status(all[3]).Status != "completed success" {
+		t.Errorf("the mark is %v", d.mark())
+	}
+}
+
+// Flickr does not take the key: that is not tried again.
+func TestFlickrKey(t *testing.T) {
+	d := openFlickrDesk(t)
+	d.api.Fail("", -1, func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"stat":"fail","code":100,"message":"Invalid API Key (Key not found)"}`)
+	})
+	body := fmt.Sprintf(`{"id":"a1","type":"flickr_user","path":%q,"seeds":[{"id":"S1","token":"joe"}],"collection_set":{"id":"s"},"collection":{"id":"k"}}`, d.collection)
+	outcome, err := harvest.New(d.options).Run(context.Background(), harvest.Job{Body: []byte(body), Key: "harvest.start.flickr.flickr_user"})
+	if last := d.status(d.said[len(d.said)-1]); outcome != harvest.Failed || err != nil || last.Errors[0].Code != "unauthorized" || len(d.api.Asked("")) != 1 {
+		t.Errorf("outcome %v, %v, %+v", outcome, err, last)
 	}
 }

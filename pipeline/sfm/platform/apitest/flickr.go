@@ -45,6 +45,13 @@ func (f *Flickr) Post(nsid string, ids ...int) {
 	}
 }
 
+// Remove takes a photo away.
+func (f *Flickr) Remove(nsid string, id int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.photos[nsid] = slices.DeleteFunc(f.photos[nsid], func(other string) bool { return other == strconv.Itoa(id) })
+}
+
 func (f *Flickr) serve(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
