@@ -187,17 +187,18 @@ func attribute(e xml.StartElement, name string) string {
 	return ""
 }
 
-// webAddress is the address a seed names; without a scheme it is one of http. Where all a type
-// asks is under the option api_base, so is an address without a host.
+// webAddress is the address a seed names. One that begins with a slash is under the option
+// api_base; without a scheme it is one of http.
 func webAddress(w *harvest.Walk, seed sfm.Seed) string {
 	at := strings.TrimSpace(seed.Token.String())
 	if at == "" {
 		at = seed.UID
 	}
+	before, _, colon := strings.Cut(at, ":")
 	switch {
 	case strings.HasPrefix(at, "/"):
 		return w.Base() + at
-	case !strings.Contains(at, "://"):
+	case !colon, strings.Contains(before, "."): // a host with a port, not a scheme
 		return "http://" + at
 	}
 	return at

@@ -176,7 +176,8 @@ func TestTemporaryFaults(t *testing.T) {
 
 // A fault that lasts fails the harvest, and nothing is passed over later: the mark has not moved.
 func TestLastingFaults(t *testing.T) {
-	faults := map[string]http.HandlerFunc{"503": apitest.Status(503), "HTML": apitest.HTML, "cut": apitest.Truncated, "not whole": apitest.Short}
+	faults := map[string]http.HandlerFunc{"503": apitest.Status(503), "HTML": apitest.HTML, "cut": apitest.Truncated, "not whole": apitest.Short,
+		"redirected inside": apitest.Elsewhere(302, "http://169.254.169.254/latest/meta-data")}
 	eachPaged(t, func(t *testing.T, p *paged, b *bed, _ pagedType) {
 		n := (len(faults)+1)*p.page + 3
 		p.add(n)

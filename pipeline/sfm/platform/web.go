@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -65,10 +66,34 @@ type crawler struct {
 	count           struct{ fetched, known, forbidden, failed int }
 }
 
-// walk visits the seeds in their order. A walk that was interrupted goes on behind the last one
-// that was visited.
+// byTurns is the seeds in an order in which those of one host are as far apart as can be, so that
+// the pause for one host is the time of the others.
+func byTurns(w *harvest.Walk, seeds []sfm.Seed) []sfm.Seed {
+	var hosts []string // in the order they are named
+	of := make(map[string][]sfm.Seed)
+	for _, seed := range seeds {
+		host := ""
+		if u, err := url.Parse(webAddress(w, seed)); err == nil {
+			host = u.Host
+		}
+		if of[host] == nil {
+			hosts = append(hosts, host)
+		}
+		of[host] = append(of[host], seed)
+	}
+	turns := make([]sfm.Seed, 0, len(seeds))
+	for round := 0; len(turns) < len(seeds); round++ {
+		hosts = slices.DeleteFunc(hosts, func(host string) bool { return len(of[host]) <= round })
+		for _, host := range hosts {
+			turns = append(turns, of[host][round])
+		}
+	}
+	return turns
+}
+
+// walk visits the seeds. A walk that was interrupted goes on behind the last one that was visited.
 func (c *crawler) walk(ctx context.Context) error {
-	key, seeds, from := "position@"+c.w.Start().ID, c.w.Start().Seeds, 0
+	key, seeds, from := "position@"+c.w.Start().ID, byTurns(c.w, c.w.Start().Seeds), 0
 	c.w.State(key, &from)
 	for i := min(from, len(seeds)); i < len(seeds); i++ {
 		if err := c.visit(ctx, seeds[i]); err != nil {

@@ -1,6 +1,7 @@
 package platform_test
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -35,9 +36,9 @@ func TestWeb(t *testing.T) {
 	s.Fail("/circle", -1, apitest.Elsewhere(302, "/circle"))
 	s.Fail("/broken", -1, apitest.Status(500))
 	b := newBed(t, "web", "")
-	out := b.run(ask{options: quick(nil), seeds: []object{{"token": s.URL}, {"token": s.URL + "/moved"}, {"id": "c", "token": s.URL + "/missing"}, {"id": "d", "token": s.URL + "/circle"},
+	out := b.run(ask{options: quick(nil), seeds: []object{{"token": strings.TrimPrefix(s.URL, "http://")}, {"token": s.URL + "/moved"}, {"id": "c", "token": s.URL + "/missing"}, {"id": "d", "token": s.URL + "/circle"},
 		{"id": "e", "token": s.URL + "/broken"}, {"id": "f", "token": "mailto:a@example.org"}}}).succeeded()
-	out.warned("web_failed c", "web_failed d", "web_failed e", "web_failed f")
+	out.warned("web_failed f", "web_failed c", "web_failed d", "web_failed e")
 	for part, n := range map[string]int{"/moved": 1, "/moves-again": 1, "/image": 1, "/missing": 1, "/circle": 1, "/broken": 1, "/robots.txt": 1} {
 		if got := out.records(warc.Response, part); got != n {
 			t.Errorf("%d records of %s, not %d", got, part, n)
@@ -191,6 +192,29 @@ func TestWebDelay(t *testing.T) {
 	newBed(t, "web", "").run(ask{options: quick(nil), seeds: seeds(s.URL+"/a", s.URL+"/b")}).succeeded()
 	if took := time.Since(began); took < 200*time.Millisecond {
 		t.Errorf("three requests in %v", took)
+	}
+}
+
+// The hosts take turns.
+func TestWebTurns(t *testing.T) {
+	t.Parallel()
+	a, b := apitest.OpenSite(t), apitest.OpenSite(t)
+	var all []any
+	for _, s := range []*apitest.Site{a, a, a, b, a, b} {
+		path := fmt.Sprintf("/%d", len(all))
+		s.Page(path, "text/plain", path)
+		all = append(all, s.URL+path)
+	}
+	out := newBed(t, "web", "").run(ask{options: quick(object{"robots": false}), seeds: seeds(all...)}).succeeded()
+	var order []string
+	out.each(out.warcs[0], func(r *warc.Record) error {
+		if r.Type() == warc.Response {
+			order = append(order, r.URI()[strings.LastIndex(r.URI(), "/")+1:])
+		}
+		return nil
+	})
+	if got := strings.Join(order, ""); got != "031524" {
+		t.Errorf("visited in the order %s", got)
 	}
 }
 
