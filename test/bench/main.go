@@ -52,6 +52,7 @@ func rows() []row {
 		{"mirror-renames", renameRow},
 		{"warc", warcRow},
 		{"sfm-items", itemsRow},
+		{"sfm-export", exportRow},
 		{"sfm-jetstream", jetstreamRow},
 	}
 }

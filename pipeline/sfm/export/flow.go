@@ -33,17 +33,18 @@ type flow struct {
 
 // run reads the files and writes the segments.
 func (f *flow) run(ctx context.Context, paths iter.Seq[string]) error {
-	ctx, cancel := context.WithCancel(ctx)
+	inner, cancel := context.WithCancel(ctx)
 	var work sync.WaitGroup
 	defer work.Wait()
 	defer cancel()
-	lanes, room := f.start(ctx, &work, paths)
+	lanes, room := f.start(inner, &work, paths)
 	for l := range lanes {
-		if err := f.drain(ctx, l); err != nil {
+		if err := f.drain(inner, l); err != nil {
 			return err
 		}
 		<-room
 	}
+	// Paths may have ended because ctx did, of which inner need not know yet.
 	if err := ctx.Err(); err != nil {
 		return err
 	}
