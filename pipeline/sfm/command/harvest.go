@@ -132,6 +132,11 @@ func (c Harvest) Serve(ctx context.Context, args []string, in io.Reader, out io.
 	if h.Host, err = os.Hostname(); err != nil {
 		h.Host = "localhost"
 	}
+	if h.dir != "" {
+		if h.dir, err = filepath.Abs(h.dir); err != nil {
+			return err
+		}
+	}
 	if h.api != "" {
 		api, err := export.NewAPI(h.api)
 		if err != nil {

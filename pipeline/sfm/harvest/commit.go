@@ -192,16 +192,14 @@ func gone(path string) error {
 	return nil
 }
 
-// move brings the WARC to its place; it is there already when an earlier move was cut off.
+// move brings the WARC to its place. When it is not here it was moved before the process was killed; who was
+// told of it may have taken it away since.
 func (h *harvest) move(w *warcFile) error {
 	if w == nil {
 		return nil
 	}
 	from, to := filepath.Join(h.dir, w.Name), filepath.Join(h.collection, filepath.FromSlash(w.Dest))
 	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Lstat(to); err != nil {
-			return err
-		}
 		return nil
 	}
 	if err := makeDirs(h.collection, filepath.Dir(to)); err != nil {

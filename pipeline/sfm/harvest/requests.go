@@ -2,10 +2,10 @@ package harvest
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	"srpump/pipeline/sfm"
@@ -26,9 +26,7 @@ func (s *Service) look() error {
 			continue
 		}
 		s.files[name] = true
-		if err := s.take(name); err != nil {
-			return err
-		}
+		s.take(name)
 	}
 	for name := range s.files {
 		if !there[name] {
@@ -60,54 +58,64 @@ func (s *Service) settled(name string) bool {
 	return false
 }
 
-// take takes in one file.
-func (s *Service) take(name string) error {
+// take takes in one file. What cannot be read is tried again later.
+func (s *Service) take(name string) {
 	p, err := spool.Read(filepath.Join(s.Dir, InDir), name)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return s.reject(name, err)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return
+	case errors.As(err, new(syscall.Errno)):
+		s.Log.Error("request not read", "file", name, "error", err)
+		delete(s.files, name)
+		return
+	case err != nil:
+		s.reject(name, err)
+		return
 	}
 	k, ok := sfm.ParseKey(p.Key)
 	switch {
 	case ok && k.Kind == "harvest" && k.Verb == sfm.VerbStop:
-		return s.takeStop(name, p.Body)
+		s.takeStop(name, p.Body)
 	case ok && k.Kind == "harvest" && k.Verb == sfm.VerbStart:
-		return s.takeStart(name, p.Key, p.Body)
-	case p.Key != "" && ok: // somebody else's
-		return nil
+		s.takeStart(name, p.Key, p.Body)
+	case ok: // somebody else's
+	default:
+		s.takeNameless(name, p.Body)
 	}
-	// A person may give a file any name; what is none of ours stays where it is.
-	start, _ := sfm.ParseStart(p.Body)
-	if start == nil {
-		return s.reject(name, errors.New("it is no harvest start message, and its name has no routing key"))
+}
+
+// takeNameless takes in a file that says no routing key: a person may give one any name. A request that is
+// none of ours stays where it is.
+func (s *Service) takeNameless(name string, body []byte) {
+	start, _ := sfm.ParseStart(body)
+	switch {
+	case start == nil:
+		s.reject(name, errors.New("it is no harvest start message, and its name has no routing key"))
+	case s.Harvester.o.kind(start.Type) != nil:
+		s.takeStart(name, "", body)
 	}
-	if s.Harvester.o.kind(start.Type) == nil {
-		return nil
-	}
-	return s.takeStart(name, "", p.Body)
 }
 
 // takeStart takes in a request, unless it is one that was answered already.
-func (s *Service) takeStart(name, key string, body []byte) error {
+func (s *Service) takeStart(name, key string, body []byte) {
 	start, err := sfm.ParseStart(body)
 	if start == nil {
-		return s.reject(name, err)
+		s.reject(name, err)
+		return
 	}
 	if t := s.tasks[start.ID]; t != nil {
 		s.Log.Info("harvest asked for again", "harvest", start.ID, "file", name)
 		t.files = append(t.files, name)
-		return nil
+		return
 	}
 	if _, err := os.Stat(s.donePath(start.ID)); err == nil {
 		s.Log.Info("harvest asked for again", "harvest", start.ID, "file", name)
 		if err := discard(s.Harvester.o.dirOf(start)); err != nil { // as when it was killed at its end
 			s.Log.Error("request not removed", "file", name, "error", err)
-			return nil
+			return
 		}
 		s.remove(name)
-		return nil
+		return
 	}
 	t := &task{id: start.ID, key: key, body: body, files: []string{name}, stop: make(chan struct{})}
 	kind := s.Harvester.o.kind(start.Type)
@@ -115,20 +123,20 @@ func (s *Service) takeStart(name, key string, body []byte) error {
 		t.stream, t.place = kind.Stream, kind.Module+" "+s.Harvester.o.local(start.Path)
 	}
 	s.tasks[t.id] = t
-	return nil
 }
 
 // takeStop stops a harvest. Its file stays until the harvest has ended.
-func (s *Service) takeStop(name string, body []byte) error {
+func (s *Service) takeStop(name string, body []byte) {
 	stop, err := sfm.ParseStop(body)
 	if err != nil {
-		return s.reject(name, err)
+		s.reject(name, err)
+		return
 	}
 	t := s.tasks[stop.ID]
 	if t == nil {
 		s.Log.Info("no such harvest to stop", "harvest", stop.ID)
 		s.remove(name)
-		return nil
+		return
 	}
 	t.files = append(t.files, name)
 	s.Log.Info("harvest told to stop", "harvest", stop.ID)
@@ -136,22 +144,27 @@ func (s *Service) takeStop(name string, body []byte) error {
 		t.stopped = true
 		close(t.stop)
 	}
-	return nil
 }
 
 // reject moves what is no request out of the way, with the reason beside it.
-func (s *Service) reject(name string, why error) error {
+func (s *Service) reject(name string, why error) {
 	s.Log.Error("request set aside", "file", name, "error", why)
+	delete(s.files, name)
+	if err := s.setAside(name, why); err != nil {
+		s.Log.Error("request not removed", "file", name, "error", err)
+	}
+}
+
+func (s *Service) setAside(name string, why error) error {
 	from, to := filepath.Join(s.Dir, InDir), filepath.Join(s.Dir, failedDir)
 	if err := replace(filepath.Join(to, name+".why"), []byte(why.Error()+"\n")); err != nil {
-		return fmt.Errorf("cannot set %q aside: %w", name, err)
+		return err
 	}
 	for _, suffix := range []string{".meta", ""} {
 		if err := os.Rename(filepath.Join(from, name+suffix), filepath.Join(to, name+suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("cannot set %q aside: %w", name, err)
+			return err
 		}
 	}
-	delete(s.files, name)
 	return errors.Join(syncDir(to), syncDir(from))
 }
 
