@@ -16,6 +16,10 @@ func topologyActions(p config.Preset) []action {
 	if p&(config.Audit|config.Serve) != 0 {
 		return nil
 	}
+	takesAway := "delete its queue, its unused exchange and its state"
+	if p == config.Spool { // its exchange is others'
+		takesAway = "delete its queue and its state"
+	}
 	return []action{
 		{"declare", "[config]", "make its queue and exchange on the broker", func(ctx context.Context, s *session, args []string) error {
 			return s.eachConfig(args, func() error { return s.atBroker(ctx, topology.Declare) })
@@ -23,7 +27,7 @@ func topologyActions(p config.Preset) []action {
 		{"setup", "[config]", "the same, and bind the queue", func(ctx context.Context, s *session, args []string) error {
 			return s.eachConfig(args, func() error { return s.atBroker(ctx, topology.Setup) })
 		}},
-		{"cleanup", "config", "delete its queue, its unused exchange and its state", func(ctx context.Context, s *session, args []string) error {
+		{"cleanup", "config", takesAway, func(ctx context.Context, s *session, args []string) error {
 			return s.cleanup(ctx, args)
 		}},
 	}
