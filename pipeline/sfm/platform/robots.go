@@ -59,7 +59,11 @@ func (h *host) wait(ctx context.Context, c *crawler) error {
 // forbid all, RFC 9309 §2.3.1.
 func (h *host) allows(ctx context.Context, c *crawler, t *trip, u *url.URL) error {
 	if h.rules == nil && h.dead == nil {
-		if err := h.ask(ctx, c, t); err != nil {
+		err := h.ask(ctx, c, t)
+		if errors.Is(err, errPrivate) {
+			return fmt.Errorf("cannot fetch %q: %w", nameOf(u.String()), errPrivate)
+		}
+		if err != nil {
 			return err
 		}
 	}

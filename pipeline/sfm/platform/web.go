@@ -63,8 +63,16 @@ type crawler struct {
 	delay, patience time.Duration
 	hosts           map[string]*host
 	digests         int // how many are remembered
-	count           struct{ fetched, known, forbidden, failed int }
+	count           tally
 }
+
+// A tally is how far a walk has come: the addresses that were visited, and how that went.
+type tally struct {
+	Fetched, Known, Forbidden, Failed int
+	Out                               int // of the failed, those that may be there at another time
+}
+
+func (t tally) visited() int { return t.Fetched + t.Known + t.Forbidden + t.Failed }
 
 // byTurns is the seeds in an order in which those of one host are as far apart as can be, so that
 // the pause for one host is the time of the others.
@@ -93,23 +101,24 @@ func byTurns(w *harvest.Walk, seeds []sfm.Seed) []sfm.Seed {
 
 // walk visits the seeds. A walk that was interrupted goes on behind the last one that was visited.
 func (c *crawler) walk(ctx context.Context) error {
-	key, seeds, from := "position@"+c.w.Start().ID, byTurns(c.w, c.w.Start().Seeds), 0
-	c.w.State(key, &from)
-	for i := min(from, len(seeds)); i < len(seeds); i++ {
-		if err := c.visit(ctx, seeds[i]); err != nil {
+	key, seeds := "visited@"+c.w.Start().ID, byTurns(c.w, c.w.Start().Seeds)
+	c.w.State(key, &c.count)
+	for _, seed := range seeds[min(c.count.visited(), len(seeds)):] {
+		if err := c.visit(ctx, seed); err != nil {
 			return err
 		}
-		c.w.Keep(key, i+1)
+		c.w.Keep(key, c.count)
 		if err := c.w.Next(ctx); err != nil {
 			return err
 		}
 	}
 	c.w.Keep(key, nil)
-	if c.count.fetched+c.count.known+c.count.forbidden == 0 && c.count.failed > 0 {
-		return fmt.Errorf("cannot fetch any of the %d addresses", c.count.failed)
+	n := c.count
+	if n.Out > 0 && n.Out == n.visited() {
+		return fmt.Errorf("cannot fetch any of the %d addresses", n.Out)
 	}
 	c.w.Info("web_fetched", fmt.Sprintf("%d addresses fetched, %d more with content known before, %d forbidden by robots.txt, %d failed",
-		c.count.fetched, c.count.known, c.count.forbidden, c.count.failed), "")
+		n.Fetched, n.Known, n.Forbidden, n.Failed), "")
 	return nil
 }
 
@@ -133,17 +142,21 @@ func (c *crawler) visit(ctx context.Context, seed sfm.Seed) error {
 	case final(ctx, err):
 		return err
 	case errors.Is(err, errForbidden):
-		c.count.forbidden++
+		c.count.Forbidden++
+	case errors.Is(err, errPrivate), errors.Is(err, errAddress), errors.Is(err, errCircle):
+		c.fail(seed, err.Error())
 	case errors.Is(err, context.DeadlineExceeded):
+		c.count.Out++
 		c.fail(seed, fmt.Sprintf("cannot fetch %q: it takes longer than %v", nameOf(webAddress(c.w, seed)), c.patience))
 	case err != nil:
+		c.count.Out++
 		c.fail(seed, err.Error())
 	case a.Status >= 400:
 		c.fail(seed, fmt.Sprintf("cannot get %q: the answer is %d %s", nameOf(a.URL), a.Status, http.StatusText(a.Status)))
 	case known:
-		c.count.known++
+		c.count.Known++
 	default:
-		c.count.fetched++
+		c.count.Fetched++
 		c.remember(a)
 	}
 	return nil
@@ -151,7 +164,7 @@ func (c *crawler) visit(ctx context.Context, seed sfm.Seed) error {
 
 // fail tells of an address, unless there are so many that no one would read it.
 func (c *crawler) fail(seed sfm.Seed, why string) {
-	if c.count.failed++; c.count.failed <= webWarnings {
+	if c.count.Failed++; c.count.Failed <= webWarnings {
 		c.w.Warn("web_failed", why, seed.ID)
 	}
 }
