@@ -10,34 +10,49 @@ import (
 // block is the answer.
 func (w *Walk) record(x *exchange, q Request, a *Answer, block *spill, size int64, truncated string) error {
 	at, uri := x.stamp(w.now()), w.client.scrub.uri(q.URL)
+	response := warc.New(warc.V10, warc.Response, uri, at)
+	response.Fields.Add(warc.FieldIP, x.ip)
+	response.Fields.Add(warc.FieldTruncated, truncated)
 	in, err := block.reader()
+	if err == nil {
+		a.Digest, err = seal(response, in, size)
+	}
 	if err != nil {
 		return &PersistError{err}
 	}
-	if a.Digest, err = warc.PayloadDigest(io.LimitReader(in, size), true, warc.SHA1, true); err != nil {
-		return &PersistError{err}
-	}
-	var response *warc.Record
+	response.Block, response.Size = io.LimitReader(in, size), size
 	if first := q.first(a, truncated); first != nil {
-		head, err := headOf(block, size)
+		head, err := headOf(in, size)
 		if err != nil {
 			return &PersistError{err}
 		}
 		response = warc.NewRevisit(warc.V10, uri, at, first).With(head)
-	} else {
-		if in, err = block.reader(); err != nil {
-			return &PersistError{err}
-		}
-		response = warc.New(warc.V10, warc.Response, uri, at)
-		response.Block, response.Size = io.LimitReader(in, size), size
-	}
-	response.Fields.Add(warc.FieldIP, x.ip)
-	response.Fields.Add(warc.FieldTruncated, truncated)
-	if response.Type() == warc.Response {
-		response.Fields.Add(warc.FieldPayloadDigest, a.Digest)
+		response.Fields.Add(warc.FieldIP, x.ip)
 	}
 	a.Record = &warc.Record{Version: response.Version, Fields: response.Fields}
 	return w.rec.add(size, response, w.requestRecord(x, response))
+}
+
+// seal gives a response its digests, that of the payload first as others do, and goes back to the
+// beginning of the block. It returns that of the payload.
+func seal(response *warc.Record, block io.ReadSeeker, size int64) (digest string, err error) {
+	for _, part := range []struct {
+		field   string
+		payload bool
+	}{{warc.FieldPayloadDigest, true}, {warc.FieldBlockDigest, false}} {
+		sum, err := warc.PayloadDigest(io.LimitReader(block, size), part.payload, warc.SHA1, true)
+		if err != nil {
+			return "", err
+		}
+		response.Fields.Add(part.field, sum)
+		if part.payload {
+			digest = sum
+		}
+		if _, err := block.Seek(0, io.SeekStart); err != nil {
+			return "", err
+		}
+	}
+	return digest, nil
 }
 
 // first is the record that holds what came again, or nil.
@@ -49,11 +64,7 @@ func (q *Request) first(a *Answer, truncated string) *warc.Record {
 }
 
 // headOf is the HTTP header of a block.
-func headOf(block *spill, size int64) (string, error) {
-	in, err := block.reader()
-	if err != nil {
-		return "", err
-	}
+func headOf(in io.Reader, size int64) (string, error) {
 	m, err := warc.ReadMessage(io.LimitReader(in, size))
 	if err != nil {
 		return "", err

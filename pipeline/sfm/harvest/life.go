@@ -137,6 +137,9 @@ type final struct {
 
 // finish says how it has ended, and forgets the harvest.
 func (h *harvest) finish(outcome Outcome, job Job) (Outcome, error) {
+	if err := h.settleFiles(); err != nil { // nothing that was recorded is forgotten
+		return Unfinished, err
+	}
 	m, err := h.status(&h.result, outcome.status())
 	if err != nil {
 		return Unfinished, err

@@ -98,9 +98,12 @@ func (r *recorder) ready() error {
 func (r *recorder) addPart(p *part, surplus int64) error {
 	size := p.size - surplus
 	if size > 0 {
-		records := p.head.records(io.NewSectionReader(p.file, p.from, size), size)
-		if err := r.add(size, records...); err != nil {
-			return errors.Join(err, p.file.Close())
+		records, err := p.head.records(io.NewSectionReader(p.file, p.from, size))
+		if err == nil {
+			err = r.add(size, records...)
+		}
+		if err != nil {
+			return errors.Join(&PersistError{err}, p.file.Close())
 		}
 	}
 	if err := p.remove(); err != nil {

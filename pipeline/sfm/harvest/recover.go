@@ -67,7 +67,47 @@ func (h *harvest) settleFiles() error {
 			}
 		}
 	}
+	if err := h.settleParts(); err != nil {
+		return err
+	}
 	return h.sweep(entries)
+}
+
+// settleParts makes a WARC of streams that were being recorded when there was no room for one.
+func (h *harvest) settleParts() error {
+	paths, err := named(h.dir, "stream-", partSuffix)
+	if err != nil || len(paths) == 0 {
+		return err
+	}
+	var made []closed
+	r := h.recorder(h.base(), newScrubber(h.kind, h.start, h.o.Exact), func(c closed) { made = append(made, c) })
+	for _, path := range paths {
+		p, err := readPart(path)
+		if err != nil { // it had not begun
+			err = errors.Join(closePart(p), gone(path))
+		} else {
+			err = r.addPart(p, 0)
+		}
+		if err != nil {
+			return &PersistError{errors.Join(err, r.end())}
+		}
+	}
+	if err := r.end(); err != nil {
+		return err
+	}
+	for _, c := range made {
+		if err := h.commit(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func closePart(p *part) error {
+	if p == nil {
+		return nil
+	}
+	return p.file.Close()
 }
 
 // settleFile commits a finished WARC with what its journal says.
@@ -176,7 +216,11 @@ func addPart(w *warc.Writer, path string) (added bool, err error) {
 	if err != nil || p.size == 0 { // it had not begun
 		return false, nil
 	}
-	for _, rec := range p.head.records(io.NewSectionReader(p.file, p.from, p.size), p.size) {
+	records, err := p.head.records(io.NewSectionReader(p.file, p.from, p.size))
+	if err != nil {
+		return false, err
+	}
+	for _, rec := range records {
 		if _, err := w.Write(rec); err != nil {
 			return false, err
 		}

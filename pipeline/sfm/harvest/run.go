@@ -224,10 +224,20 @@ func patience(life context.Context, stop <-chan struct{}, cancel func()) {
 func (h *harvest) walk(m *memory, stop <-chan struct{}, done func(closed)) *Walk {
 	scrub := newScrubber(h.kind, h.start, h.o.Exact)
 	w := &Walk{start: h.start, kind: h.kind, log: h.log, now: h.o.Now, memory: m, again: h.o.Patience, stop: stop,
-		client: &client{scrub: scrub}, base: strings.TrimSuffix(cmp.Or(word(h.start.Options["api_base"]), h.o.Bases[h.kind.Name], h.kind.APIBase), "/")}
-	w.rec = &recorder{dir: h.dir, prefix: sfm.SafeName(h.start.ID), roll: h.o.Roll, size: h.o.Size, now: h.o.Now, closed: done,
-		about: func() warc.Fields { return h.about(w.base, scrub) }}
+		client: &client{scrub: scrub}, base: h.base()}
+	w.rec = h.recorder(w.base, scrub, done)
 	return w
+}
+
+// base is what the addresses of the API begin with.
+func (h *harvest) base() string {
+	return strings.TrimSuffix(cmp.Or(word(h.start.Options["api_base"]), h.o.Bases[h.kind.Name], h.kind.APIBase), "/")
+}
+
+// recorder is one that writes into the directory of the harvest.
+func (h *harvest) recorder(base string, scrub *scrubber, done func(closed)) *recorder {
+	return &recorder{dir: h.dir, prefix: sfm.SafeName(h.start.ID), roll: h.o.Roll, size: h.o.Size, now: h.o.Now, closed: done,
+		about: func() warc.Fields { return h.about(base, scrub) }}
 }
 
 // about is what a warcinfo record says of the harvest.

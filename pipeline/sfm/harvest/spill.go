@@ -43,7 +43,7 @@ func (s *spill) open() (err error) {
 }
 
 // reader reads it from its beginning; there is one reader at a time.
-func (s *spill) reader() (io.Reader, error) {
+func (s *spill) reader() (io.ReadSeeker, error) {
 	if s.file == nil {
 		return bytes.NewReader(s.mem.Bytes()), nil
 	}

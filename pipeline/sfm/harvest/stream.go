@@ -154,13 +154,17 @@ func (w *Walk) partHead(x *exchange, q Request) partHead {
 	return partHead{URI: w.client.scrub.uri(q.URL), At: x.stamp(w.now()), IP: x.ip, Request: w.client.scrub.request(x.request)}
 }
 
-// records are those of a stream that has ended, whose answer is in of that size.
-func (h *partHead) records(in io.Reader, size int64) []*warc.Record {
+// records are those of a stream that has ended, whose answer is in of that size. Its digests are made
+// beforehand, so that it need not be copied once more.
+func (h *partHead) records(in *io.SectionReader) ([]*warc.Record, error) {
 	response := warc.New(warc.V10, warc.Response, h.URI, h.At)
 	response.Fields.Add(warc.FieldIP, h.IP)
 	response.Fields.Add(warc.FieldTruncated, "time") // it has no end of its own
-	response.Block, response.Size = in, size
+	if _, err := seal(response, in, in.Size()); err != nil {
+		return nil, err
+	}
+	response.Block, response.Size = in, in.Size()
 	request := warc.New(warc.V10, warc.Request, h.URI, h.At).With(string(h.Request))
 	request.Fields.Add(warc.FieldConcurrentTo, response.ID())
-	return []*warc.Record{response, request}
+	return []*warc.Record{response, request}, nil
 }
