@@ -65,7 +65,7 @@ type jetstream struct {
 	collections, dids []string
 	pause             time.Duration // jetstreamFlush
 
-	cursor int64  // time_us of the last event recorded; 0 is none
+	cursor int64  // time_us of the last event recorded, or of the beginning
 	uri    string // of the connection
 	held   bytes.Buffer
 	last   []byte // the last event held, without its line end
@@ -98,11 +98,19 @@ func (j *jetstream) take(ctx context.Context) error {
 	if len(j.collections) == 0 {
 		j.collections = []string{"app.bsky.feed.post"}
 	}
-	var cursor int64
-	if j.w.State(j.key, &cursor) && cursor > 0 {
-		j.cursor = max(1, cursor-jetstreamOverlap.Microseconds())
-	}
+	j.begin()
 	return nil
+}
+
+// begin takes up the cursor. The first time it is now, so that what is sent before any event came
+// is not lost to an interruption either.
+func (j *jetstream) begin() {
+	if j.w.State(j.key, &j.cursor) && j.cursor > 0 {
+		j.cursor = max(1, j.cursor-jetstreamOverlap.Microseconds())
+		return
+	}
+	j.cursor = j.w.Now().UnixMicro()
+	j.w.Keep(j.key, j.cursor)
 }
 
 func isAuthor(seed sfm.Seed) bool {
@@ -140,9 +148,7 @@ func (j *jetstream) address() string {
 	} else {
 		q.Set("requireHello", "true")
 	}
-	if j.cursor > 0 {
-		q.Set("cursor", strconv.FormatInt(j.cursor, 10))
-	}
+	q.Set("cursor", strconv.FormatInt(j.cursor, 10))
 	base := j.w.Base()
 	if rest, ok := strings.CutPrefix(base, "http"); ok { // https as well
 		base = "ws" + rest

@@ -1,7 +1,11 @@
 package platform_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -10,10 +14,29 @@ import (
 	"srpump/pipeline/warc"
 )
 
-// position is how far a stream was recorded: the time_us of its last event.
-func (b *bed) position() string { return b.state("bluesky_harvester", "jetstream.cursor") }
+// reached waits until an event is on the disk, with the cursor at it or behind it.
+func (l *listening) reached(s *apitest.Jetstream, event int) {
+	l.t.Helper()
+	at := s.At(event)
+	l.until(fmt.Sprintf("event %d", event), func() bool { return l.cursor() >= at })
+}
 
-func timeOfEvent(n int) string { return fmt.Sprint(int64(1_790_000_000_000_000) + int64(n)*1000) }
+// cursor is the last one that was remembered beside an open WARC.
+func (l *listening) cursor() (last int64) {
+	files, _ := filepath.Glob(filepath.Join(l.b.path, ".harvest", "*", "*.journal"))
+	for _, name := range files {
+		data, _ := os.ReadFile(name) // it may be gone
+		for line := range bytes.Lines(data) {
+			var change struct {
+				Delta struct{ State map[string]int64 }
+			}
+			if json.Unmarshal(line, &change) == nil {
+				last = max(last, change.Delta.State["jetstream.cursor"])
+			}
+		}
+	}
+	return last
+}
 
 // What comes is recorded in pieces, with a cursor; a process that begins again takes it up.
 func TestJetstream(t *testing.T) {
@@ -25,7 +48,7 @@ func TestJetstream(t *testing.T) {
 	l.until("a connection", func() bool { return s.Listeners() == 1 })
 	s.Emit("did:plc:a", "app.bsky.feed.post", 4000)
 	s.Emit("did:plc:a", "app.bsky.feed.like", 10)
-	l.kept(timeOfEvent(3999))
+	l.reached(s, 3999)
 	out := l.paused()
 	if out.outcome != harvest.Paused {
 		t.Fatalf("outcome %v, error %v", out.outcome, out.err)
@@ -35,13 +58,32 @@ func TestJetstream(t *testing.T) {
 	}
 	s.Emit("did:plc:a", "app.bsky.feed.post", 100) // while nobody listens
 	l = b.listen(a)
-	l.kept(timeOfEvent(4109))
+	l.reached(s, 4109)
 	ids := append(out.ids(), l.stopped().succeeded().ids()...)
 	if got := len(unique(sorted(ids))); got != 4100 {
 		t.Errorf("%d different events of 4100", got)
 	}
-	if got := b.position(); got != timeOfEvent(4109) {
-		t.Errorf("cursor %s, not %s", got, timeOfEvent(4109))
+	if got := b.state("bluesky_harvester", "jetstream.cursor"); got != fmt.Sprint(s.At(4109)) {
+		t.Errorf("cursor %s, not %d", got, s.At(4109))
+	}
+}
+
+// What is sent before a harvest that was interrupted has seen anything comes as well.
+func TestJetstreamQuiet(t *testing.T) {
+	t.Parallel()
+	s := apitest.OpenJetstream(t)
+	b := newBed(t, "bluesky_jetstream", s.URL)
+	a := ask{id: "a", options: object{"flush": "0.02"}}
+	l := b.listen(a)
+	l.until("a connection", func() bool { return s.Listeners() == 1 })
+	if out := l.paused(); out.outcome != harvest.Paused {
+		t.Fatalf("outcome %v, error %v", out.outcome, out.err)
+	}
+	s.Emit("did:plc:a", "app.bsky.feed.post", 10)
+	l = b.listen(a)
+	l.reached(s, 9)
+	if ids := l.stopped().succeeded().ids(); len(ids) != 10 {
+		t.Errorf("%d events of 10", len(ids))
 	}
 }
 
@@ -55,7 +97,7 @@ func TestJetstreamBreaks(t *testing.T) {
 	l.until("a connection", func() bool { return s.Listeners() == 1 })
 	s.Emit("did:plc:b", "app.bsky.feed.post", 10)
 	s.Emit("did:plc:a", "app.bsky.feed.post", 1500)
-	l.kept(timeOfEvent(1509))
+	l.reached(s, 1509)
 	if ids := l.stopped().succeeded().ids(); len(ids) != 1500 {
 		t.Errorf("%d events of 1500", len(ids))
 	}
@@ -73,7 +115,7 @@ func TestJetstreamManyAuthors(t *testing.T) {
 	l.until("a connection", func() bool { return s.Listeners() == 1 })
 	s.Emit("did:plc:other", "app.bsky.feed.post", 5)
 	s.Emit("did:plc:000000000000000000000007", "app.bsky.feed.post", 3)
-	l.kept(timeOfEvent(7))
+	l.reached(s, 7)
 	if ids := l.stopped().succeeded().ids(); len(ids) != 3 {
 		t.Errorf("%d events of 3", len(ids))
 	}
@@ -92,7 +134,7 @@ func TestJetstreamHandles(t *testing.T) {
 	l.until("a connection", func() bool { return s.Listeners() == 1 })
 	s.Emit("did:plc:b", "app.bsky.feed.post", 2)
 	s.Emit("did:plc:a", "app.bsky.feed.post", 2)
-	l.kept(timeOfEvent(3))
+	l.reached(s, 3)
 	if ids := l.stopped().succeeded().ids(); len(ids) != 2 {
 		t.Errorf("%d events of 2", len(ids))
 	}

@@ -129,7 +129,7 @@ func TestKilledStream(t *testing.T) {
 		cmd := b.start(a, 0)
 		l.until("a connection", func() bool { return s.Listeners() == 1 })
 		s.Emit("did:plc:a", "app.bsky.feed.post", 1000)
-		l.kept(timeOfEvent(1000 * round)[:10]) // a cursor of this round
+		l.reached(s, 1000*round)
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		l.until("the end of the connection", func() bool { return s.Listeners() == 0 })
@@ -137,7 +137,7 @@ func TestKilledStream(t *testing.T) {
 	cmd := b.start(a, 0)
 	l.until("a connection", func() bool { return s.Listeners() == 1 })
 	s.Emit("did:plc:a", "app.bsky.feed.post", 10)
-	l.kept(timeOfEvent(3009))
+	l.reached(s, 3009)
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	_ = cmd.Wait()
 	if code := cmd.ProcessState.ExitCode(); code != 75 {

@@ -59,15 +59,10 @@ func (l *listening) await(arrived <-chan struct{}) {
 }
 
 // recorded waits until a text is on the disk, as part of what a stream is recorded in.
-func (l *listening) recorded(text string) { l.t.Helper(); l.found("*.part", text) }
-
-// kept waits until what was remembered, beside the WARC it is about, holds a text.
-func (l *listening) kept(text string) { l.t.Helper(); l.found("*.journal", text) }
-
-func (l *listening) found(pattern, text string) {
+func (l *listening) recorded(text string) {
 	l.t.Helper()
 	l.until("the record of "+text, func() bool {
-		files, _ := filepath.Glob(filepath.Join(l.b.path, ".harvest", "*", pattern))
+		files, _ := filepath.Glob(filepath.Join(l.b.path, ".harvest", "*", "*.part"))
 		return slices.ContainsFunc(files, func(name string) bool {
 			data, err := os.ReadFile(name)
 			return err == nil && bytes.Contains(data, []byte(text))

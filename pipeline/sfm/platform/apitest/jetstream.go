@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 )
@@ -25,16 +26,12 @@ type Jetstream struct {
 	more      *sync.Cond
 	events    []event
 	listeners int
-	sent      int
 }
 
 type event struct {
 	at               int64 // time_us
 	did, kind, frame string
 }
-
-// jetstreamBegin is the time_us of the first event.
-const jetstreamBegin = int64(1_790_000_000_000_000)
 
 // OpenJetstream starts one.
 func OpenJetstream(t testing.TB) *Jetstream {
@@ -46,13 +43,17 @@ func OpenJetstream(t testing.TB) *Jetstream {
 	return j
 }
 
-// Emit adds events of an author, 1 ms apart.
+// Emit adds events of an author: the first of now, the others 1 ms apart.
 func (j *Jetstream) Emit(did, collection string, n int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	at := time.Now().UnixMicro()
 	for range n {
 		k := len(j.events)
-		e := event{at: jetstreamBegin + int64(k)*1000, did: did, kind: collection}
+		if k > 0 {
+			at = max(at, j.events[k-1].at+1000)
+		}
+		e := event{at: at, did: did, kind: collection}
 		e.frame = fmt.Sprintf(`{"did":%q,"time_us":%d,"kind":"commit","commit":{"rev":"3l%07d","operation":"create","collection":%q,"rkey":"3k%07d",`+
 			`"record":{"$type":%q,"createdAt":"2026-10-01T00:00:00.000Z","langs":["en"],"text":"event %d of the stream, about as long as a post is"},"cid":"bafyrei%040d"}}`,
 			did, e.at, k, collection, k, collection, k, k)
@@ -61,18 +62,18 @@ func (j *Jetstream) Emit(did, collection string, n int) {
 	j.more.Broadcast()
 }
 
+// At is the time_us of an event, from 0.
+func (j *Jetstream) At(n int) int64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.events[n].at
+}
+
 // Listeners is how many connections are open.
 func (j *Jetstream) Listeners() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.listeners
-}
-
-// Sent is how many events went out, those that went twice included.
-func (j *Jetstream) Sent() int {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.sent
 }
 
 func (j *Jetstream) subscribe(w http.ResponseWriter, r *http.Request) {
@@ -130,7 +131,6 @@ func (j *Jetstream) send(ctx context.Context, c *websocket.Conn, want wish, from
 			return
 		}
 		sent++
-		j.sent++
 	}
 }
 
