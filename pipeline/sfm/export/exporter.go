@@ -137,7 +137,7 @@ func (e *export) begin() error {
 func (e *export) order() Order {
 	s := e.start
 	o := Order{ID: s.ID, Type: s.Type, Format: s.Format, Dir: e.o.Local(s.Path), Segment: s.SegmentSize, Dedupe: s.Dedupe, Plain: e.o.Plain,
-		Since: s.ItemDateStart.Time, Until: s.ItemDateEnd.Time}
+		Since: s.ItemDateStart.Time, Until: s.ItemDateEnd.Time, regular: true}
 	for _, seed := range s.Seeds {
 		if seed.UID == "" { // a query has none, and what it found is of anybody
 			o.Owners = nil

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"srpump/pipeline/sfm"
 )
 
@@ -44,6 +46,23 @@ func TestExport(t *testing.T) {
 		if n := len(s.asked); test.files != "" && n > 0 && s.asked[0].Get("collection") != "" && s.asked[0].Get("harvest_date_start") != "2020-01-01" {
 			t.Errorf("asked %v", s.asked)
 		}
+	}
+}
+
+// What the API names and is not there, or is no file, is missing; the rest is exported.
+func TestExportMissing(t *testing.T) {
+	dir := t.TempDir()
+	if err := unix.Mkfifo(dir+"/fifo", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, api := serve(t, Warc{ID: "1", Path: dir + "/gone"}, Warc{ID: "2", Path: dir + "/fifo"}, Warc{ID: "3", Path: archive(t, dir+"/a", photo("1", "x", 1))})
+	told := &said{}
+	outcome, err := exporter(api, told, "").Run(t.Context(), Job{Body: ask(dir+"/out", ofCollection)})
+	if err != nil || outcome != Failed || told.words() != "running, completed failure warc_missing warc_missing" || contents(t, dir+"/out")["e_1_001.txt"] != "1\n" {
+		t.Error(outcome, err, told.words())
+	}
+	if told.keys[1] != "export.status.flickr.flickr_user" {
+		t.Errorf("said under %q", told.keys)
 	}
 }
 

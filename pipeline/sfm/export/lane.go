@@ -42,7 +42,7 @@ type lane struct {
 // read reads the file, and hands its batches out until ctx ends.
 func (l *lane) read(ctx context.Context, o *Order, render func(*batch)) {
 	defer close(l.batches)
-	f, err := os.Open(l.path)
+	f, err := o.open(l.path)
 	if err != nil {
 		l.missing = cause(err)
 		return
@@ -70,6 +70,18 @@ func (l *lane) read(ctx context.Context, o *Order, render func(*batch)) {
 	if err != nil && ctx.Err() == nil {
 		l.broken = cause(err)
 	}
+}
+
+// open opens a WARC file.
+func (o *Order) open(path string) (*os.File, error) {
+	if o.regular {
+		if info, err := os.Stat(path); err != nil {
+			return nil, err
+		} else if !info.Mode().IsRegular() {
+			return nil, errors.New("it is no regular file")
+		}
+	}
+	return os.Open(path)
 }
 
 // A hand fills batches.

@@ -25,8 +25,9 @@ type Order struct {
 	// Owners are those whose items are asked for; none is all.
 	Owners []string
 
-	look   look
-	owners map[string]bool
+	look    look
+	owners  map[string]bool
+	regular bool // paths are somebody else's: a pipe, which may never be written to, is no WARC file
 }
 
 // prepare finds out whether it can be done.
