@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
+	"time"
 
 	"srpump/pipeline/sfm"
 	"srpump/pipeline/sfm/harvest"
@@ -144,6 +147,7 @@ func mastodonWalk(ctx context.Context, w *harvest.Walk, f fediverse, path, key s
 		key += "@" + w.Start().ID
 	}
 	w.State(key, &mark)
+	mark = before(mark, amount(w, "overlap", 0))
 	for {
 		var statuses []struct{ ID string }
 		if err := get(ctx, w, query(f.base(w), path, "limit", mastodonPage, "min_id", mark), f.header(w), &statuses); err != nil {
@@ -170,4 +174,15 @@ func mastodonWalk(ctx context.Context, w *harvest.Walk, f fediverse, path, key s
 			return err
 		}
 	}
+}
+
+// before is an id of so many hours earlier: the bits above the lowest 16 are the milliseconds at which
+// a status was made. Ids of servers that make others stay as they are.
+func before(id string, hours int64) string {
+	n, err := strconv.ParseInt(id, 10, 64)
+	if err != nil || hours == 0 {
+		return id
+	}
+	const each = int64(time.Hour/time.Millisecond) << 16
+	return strconv.FormatInt(max(0, n-min(hours, math.MaxInt64/each)*each), 10)
 }

@@ -1,6 +1,7 @@
 package platform_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +73,24 @@ func TestMastodonSeeds(t *testing.T) {
 	}
 	if got := b.state("mastodon_harvester", "timeline.109@example.org.min_id"); got != `"`+last+`"` {
 		t.Errorf("mark %s", got)
+	}
+}
+
+// What arrives late, with an id below the last one, comes where the walks overlap.
+func TestMastodonOverlap(t *testing.T) {
+	t.Parallel()
+	s := apitest.OpenMastodon(t)
+	s.Post("109", "tag", 3)
+	b := newBed(t, "mastodon_timeline", s.URL)
+	a := ask{seeds: seeds("#tag@example.org")}
+	b.run(a).succeeded()
+	s.Late("109", "tag", 1010)
+	if ids := b.run(a).succeeded().ids(); len(ids) != 0 {
+		t.Errorf("items %q", ids)
+	}
+	a.options = object{"overlap": 24}
+	if ids := b.run(a).succeeded().ids(); !slices.Equal(ids, []string{"1007", "1010", "1014", "1021"}) {
+		t.Errorf("items %q", ids)
 	}
 }
 
@@ -186,5 +205,34 @@ func TestRetired(t *testing.T) {
 		if len(out.warcs) != 0 {
 			t.Errorf("%s has recorded something", kind)
 		}
+	}
+}
+
+// A seed that cannot be harvested now does not keep the others from it; the harvest has failed
+// all the same. Three in a row are an API that is down: no more are asked for.
+func TestSeedsThatFail(t *testing.T) {
+	t.Parallel()
+	s := apitest.OpenBluesky(t)
+	var all []any
+	for _, name := range []string{"a", "b", "c", "d", "e"} {
+		s.Author("did:plc:"+name, name+".example.org")
+		s.Post("did:plc:"+name, 2)
+		all = append(all, name+".example.org")
+	}
+	b := newBed(t, "bluesky_author", s.URL)
+	b.options.Patience.Tries = 1
+	s.Fail("actor=b.example.org", -1, apitest.Status(503))
+	s.Fail("actor=c.example.org", -1, apitest.Status(503))
+	out := b.run(ask{seeds: seeds(all...)})
+	out.failed("503")
+	if got := len(out.ids()); got != 6 {
+		t.Errorf("%d items", got)
+	}
+	s.Heal()
+	s.Forget()
+	s.Fail("", -1, apitest.Status(503))
+	b.run(ask{seeds: seeds(all...)}).failed("503")
+	if got := len(s.Asked("")); got != 3 {
+		t.Errorf("asked %d times", got)
 	}
 }

@@ -73,6 +73,14 @@ func (m *Mastodon) Post(account, tag string, n int) string {
 	return strconv.Itoa(m.next)
 }
 
+// Late adds a status of another server that arrives with the id of when it was made.
+func (m *Mastodon) Late(account, tag string, id int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.statuses = append(m.statuses, status{id, account, tag, "a late status"})
+	slices.SortFunc(m.statuses, func(a, b status) int { return a.id - b.id })
+}
+
 // Listeners is how many streams are open.
 func (m *Mastodon) Listeners() int {
 	m.mu.Lock()
