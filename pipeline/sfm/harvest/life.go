@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"sync/atomic"
 	"time"
 
 	"srpump/pipeline/sfm"
@@ -23,7 +22,7 @@ type harvest struct {
 	collection string // directory, here
 	dir        string // of the harvest
 	log        *slog.Logger
-	ending     atomic.Bool // it was told to stop or to pause
+	stop       <-chan struct{} // closed when it was told to stop or to pause; nil while it does not walk
 
 	result result
 }
@@ -123,7 +122,7 @@ func (h *harvest) label() string {
 
 // phase is the status of a harvest that goes on.
 func (h *harvest) phase() string {
-	if h.ending.Load() {
+	if h.stop != nil && isClosed(h.stop) {
 		return sfm.Stopping
 	}
 	return sfm.Running

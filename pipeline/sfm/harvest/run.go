@@ -107,14 +107,21 @@ var errPaused = errors.New("the harvest is paused")
 
 // tries walks until it is done, was stopped, or was tried often enough.
 func (h *harvest) tries(ctx context.Context, job Job) error {
-	stop := make(chan struct{})
-	defer h.heed(ctx, job.Stop, stop)()
+	told, end := heed(ctx, job.Stop)
+	stop := told.Done()
+	h.stop = stop
+	defer func() {
+		if !isClosed(stop) {
+			h.stop = nil
+		}
+		end()
+	}()
 	for try := 1; ; try++ {
 		err := error(ErrStopped)
 		if !isClosed(stop) {
 			err = h.try(ctx, stop)
 		}
-		ended := errors.Is(err, ErrStopped) || h.ending.Load() && errors.Is(err, context.Canceled)
+		ended := errors.Is(err, ErrStopped) || isClosed(stop) && errors.Is(err, context.Canceled)
 		switch {
 		case ended && ctx.Err() != nil && !isClosed(job.Stop):
 			return errPaused
@@ -140,27 +147,22 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// heed closes stop when the harvest is to stop or to pause.
-func (h *harvest) heed(ctx context.Context, told <-chan struct{}, stop chan struct{}) (end func()) {
-	if ctx.Err() != nil || isClosed(told) {
-		h.ending.Store(true)
-		close(stop)
-		return func() {}
+// heed is a context that ends at once with the one of the process, and with a stop message.
+func heed(ctx context.Context, told <-chan struct{}) (heeding context.Context, end func()) {
+	heeding, cancel := context.WithCancel(ctx)
+	if isClosed(told) {
+		cancel()
 	}
-	over := make(chan struct{})
 	var ended sync.WaitGroup
 	ended.Go(func() {
 		select {
-		case <-ctx.Done():
+		case <-heeding.Done():
 		case <-told:
-		case <-over:
-			return
+			cancel()
 		}
-		h.ending.Store(true)
-		close(stop)
 	})
-	return func() {
-		close(over)
+	return heeding, func() {
+		cancel()
 		ended.Wait()
 	}
 }
