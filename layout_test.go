@@ -43,6 +43,7 @@ var mayImport = map[string][]string{
 		"pump/broker/pipe", "pump/transfer", "pump/transfer/ftp", "pump/transfer/sftp", "pump/fetch", "pump/send", "pump/retry", "pump/keep", "pump/blocks", "pump/poll", "pump/hook"},
 	"pipeline/warc":         {},
 	"pipeline/warc/command": {"pipeline/warc"},
+	"pipeline/news":         {"pipeline/warc"},
 	"pipeline/spool":        {"partition", "post", "pump/broker", "pump/config", "pump/daemon"},
 	"pipeline/sfm/mirror":   {"post", "pipeline/sfm"},
 	"pipeline/sfm/outbox":   {"pump/broker", "pipeline/spool"},
