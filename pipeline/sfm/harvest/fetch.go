@@ -116,13 +116,13 @@ func (w *Walk) Fetch(ctx context.Context, q Request) (*Answer, error) {
 			w.limits.learn(a, w.now())
 			return a, nil
 		case err == nil:
-			err = &StatusError{w.client.scrub.uri(q.URL), a.Status}
+			err = &StatusError{w.client.scrub.text(q.URL), a.Status}
 		}
 		if try >= tries {
 			return a, w.clean(err)
 		}
 		pause := w.again.after(try, a, w.now())
-		w.log.Warn("harvest waits, asking again", "harvest", w.start.ID, "url", w.client.scrub.uri(q.URL), "seconds", pause.Seconds(), "error", w.clean(err))
+		w.log.Warn("harvest waits, asking again", "harvest", w.start.ID, "url", w.client.scrub.text(q.URL), "seconds", pause.Seconds(), "error", w.clean(err))
 		if err := w.Sleep(ctx, pause); err != nil {
 			return nil, err
 		}

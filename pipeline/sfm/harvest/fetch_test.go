@@ -226,6 +226,61 @@ func TestLongAndShortAnswers(t *testing.T) {
 	}
 }
 
+// What is sent with a question is sent again on the next connection.
+func TestClosedConnectionWithBody(t *testing.T) {
+	base := rawServer(t, func(c net.Conn, _ string) { fmt.Fprint(c, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok") })
+	walk(t, base, func(ctx context.Context, w *harvest.Walk) error {
+		for _, path := range []string{"/close", "/b"} {
+			if _, err := w.Fetch(ctx, harvest.Request{Method: "POST", Body: []byte("body"), URL: w.Base() + path, Tries: 1}); err != nil {
+				return fmt.Errorf("%s: %w", path, err)
+			}
+		}
+		return nil
+	})
+}
+
+// The password in an address is nowhere in what is recorded and said.
+func TestPasswordInAddress(t *testing.T) {
+	base := rawServer(t, func(c net.Conn, _ string) { fmt.Fprint(c, "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n") })
+	d := walk(t, base, func(ctx context.Context, w *harvest.Walk) error {
+		at := strings.Replace(w.Base(), "://", "://ann:geheim@", 1)
+		for _, url := range []string{at + "/a@b", at + "/a:x/b", at + ":port/"} {
+			_, err := w.Get(ctx, url, nil)
+			if err == nil || strings.Contains(err.Error(), "geheim") {
+				return fmt.Errorf("the error is %w", err)
+			}
+		}
+		return nil
+	})
+	all, _ := d.records()
+	if len(all) != 8 || all[0].URI() != strings.Replace(base, "://", "://SCRUBBED@", 1)+"/a@b" {
+		t.Errorf("recorded %d, of %s", len(all), all[0].URI())
+	}
+	for _, rec := range all {
+		if strings.Contains(rec.URI()+d.log.String(), "geheim") {
+			t.Errorf("%s; log:\n%s", rec.URI(), d.log.String())
+		}
+	}
+}
+
+// Credentials that are to stay in what is recorded are in nothing that is said all the same.
+func TestExactRecords(t *testing.T) {
+	base := rawServer(t, func(c net.Conn, _ string) { fmt.Fprint(c, "HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n") })
+	d := newDesk(t, base)
+	d.options.Exact, d.options.Tries = true, 1
+	d.options.Types = []*harvest.Type{{Name: "flickr_user", Secrets: []string{"api_key"}, Walk: func(ctx context.Context, w *harvest.Walk) error {
+		_, err := w.Get(ctx, w.Base()+"/?api_key=0123456789abcdef", nil)
+		return err
+	}}}
+	d.run(t.Context(), d.job("a1", "flickr_user", `[]`), harvest.Failed)
+	if all, _ := d.records(); len(all) != 4 || !strings.HasSuffix(all[0].URI(), "=0123456789abcdef") {
+		t.Errorf("%d records", len(all))
+	}
+	if said := fmt.Sprintf("%s%s", d.said, d.log.String()); strings.Contains(said, "0123456789abcdef") {
+		t.Error(said)
+	}
+}
+
 // Of many hosts only some connections are kept.
 func TestManyHosts(t *testing.T) {
 	var open atomic.Int64

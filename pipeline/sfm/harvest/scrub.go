@@ -50,7 +50,29 @@ func (c *scrubber) text(s string) string {
 	for _, v := range c.values {
 		s = strings.ReplaceAll(s, v, scrubbed)
 	}
-	return c.query(s)
+	return c.query(nameless(s))
+}
+
+// nameless takes out the user and the password of addresses.
+func nameless(s string) string {
+	var out strings.Builder
+	for {
+		before, rest, found := strings.Cut(s, "://")
+		out.WriteString(before)
+		if !found {
+			return out.String()
+		}
+		out.WriteString("://")
+		host := rest
+		if end := strings.IndexAny(rest, "/?#\"\\ "); end >= 0 {
+			host = rest[:end]
+		}
+		if at := strings.LastIndexByte(host, '@'); at >= 0 {
+			out.WriteString(scrubbed)
+			rest = rest[at:]
+		}
+		s = rest
+	}
 }
 
 // uri is an address as it is recorded.

@@ -37,15 +37,15 @@ func (w *Walk) Stream(ctx context.Context, q Request, each func(line []byte) err
 		case errors.As(err, new(*PersistError)):
 			return err
 		case a != nil && !temporary(a.Status):
-			return &StatusError{w.client.scrub.uri(q.URL), a.Status}
+			return &StatusError{w.client.scrub.text(q.URL), a.Status}
 		case a != nil:
-			err = &StatusError{w.client.scrub.uri(q.URL), a.Status}
+			err = &StatusError{w.client.scrub.text(q.URL), a.Status}
 		}
 		if err != nil && try >= w.again.Tries && lines == 0 {
 			return w.clean(err)
 		}
 		pause := w.again.after(try, a, w.now())
-		w.log.Warn("harvest waits, asking again", "harvest", w.start.ID, "url", w.client.scrub.uri(q.URL), "seconds", pause.Seconds(), "error", w.clean(err))
+		w.log.Warn("harvest waits, asking again", "harvest", w.start.ID, "url", w.client.scrub.text(q.URL), "seconds", pause.Seconds(), "error", w.clean(err))
 		if err := w.Sleep(ctx, pause); err != nil {
 			return err
 		}

@@ -78,11 +78,11 @@ type exchange struct {
 // begin sends a request and reads the head of its answer; copyTo then says where its bytes, and those of
 // all that follows, go.
 func (c *client) begin(ctx context.Context, q Request, copyTo func(*exchange) (io.Writer, error)) (*exchange, error) {
-	req, err := q.http()
-	if err != nil {
-		return nil, err
-	}
 	for {
+		req, err := q.http() // its body is gone when it was sent, and its signature used
+		if err != nil {
+			return nil, err
+		}
 		conn, err := c.connect(ctx, req.URL, q.Allow)
 		if err != nil {
 			return nil, err
