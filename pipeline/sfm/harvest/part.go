@@ -27,6 +27,7 @@ type part struct {
 
 // A partHead is the first line.
 type partHead struct {
+	ID      string    `json:"id"` // of the record
 	URI     string    `json:"uri"`
 	At      time.Time `json:"at"`
 	IP      string    `json:"ip"`
@@ -106,6 +107,7 @@ func (r *recorder) addPart(p *part, surplus int64) error {
 			return errors.Join(&PersistError{err}, p.file.Close())
 		}
 	}
+	r.at("recorded")
 	if err := p.remove(); err != nil {
 		return &PersistError{err}
 	}

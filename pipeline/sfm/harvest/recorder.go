@@ -41,6 +41,7 @@ type recorder struct {
 	size        int64
 	now         func() time.Time
 	closed      func(closed) // takes what is finished
+	at          func(step string)
 
 	mu      sync.Mutex
 	file    *os.File

@@ -73,7 +73,8 @@ func (h *harvest) settleFiles() error {
 	return h.sweep(entries)
 }
 
-// settleParts makes a WARC of streams that were being recorded when there was no room for one.
+// settleParts makes a WARC of streams that were being recorded when the process was killed, or when there
+// was no room for one.
 func (h *harvest) settleParts() error {
 	paths, err := named(h.dir, "stream-", partSuffix)
 	if err != nil || len(paths) == 0 {
@@ -83,9 +84,11 @@ func (h *harvest) settleParts() error {
 	r := h.recorder(h.base(), newScrubber(h.kind, h.start, h.o.Exact), func(c closed) { made = append(made, c) })
 	for _, path := range paths {
 		p, err := readPart(path)
-		if err != nil { // it had not begun
-			err = errors.Join(closePart(p), gone(path))
-		} else {
+		switch {
+		case p == nil:
+		case err != nil: // it had not begun
+			err = p.remove()
+		default:
 			err = r.addPart(p, 0)
 		}
 		if err != nil {
@@ -103,13 +106,6 @@ func (h *harvest) settleParts() error {
 	return nil
 }
 
-func closePart(p *part) error {
-	if p == nil {
-		return nil
-	}
-	return p.file.Close()
-}
-
 // settleFile commits a finished WARC with what its journal says.
 func (h *harvest) settleFile(name string) error {
 	info, err := os.Stat(filepath.Join(h.dir, name))
@@ -123,8 +119,7 @@ func (h *harvest) settleFile(name string) error {
 	return h.commit(closed{name, d, at})
 }
 
-// mend finishes a WARC whose writer was killed: it is cut back to its last whole record, a stream that
-// was being recorded is added, and it is committed.
+// mend finishes a WARC whose writer was killed: it is cut back to its last whole record and committed.
 func (h *harvest) mend(name string) error {
 	path := filepath.Join(h.dir, name)
 	whole, err := h.restore(path + openSuffix)
@@ -165,67 +160,51 @@ func (h *harvest) restore(path string) (bool, error) {
 	}
 	r, err := warc.Truncate(f, warc.ReadOptions{}, false)
 	if errors.Is(err, warc.ErrNoRecord) {
-		err, r.KeptBytes = f.Truncate(0), 0
-	}
-	if err != nil {
-		return false, err
-	}
-	added, err := h.addParts(f, r.KeptBytes)
-	if err != nil {
-		return false, err
-	}
-	return r.Kept > 1 || added, f.Sync()
-}
-
-// addParts appends the streams that were being recorded, to a WARC of that length.
-func (h *harvest) addParts(f *os.File, length int64) (added bool, err error) {
-	paths, err := named(h.dir, "stream-", partSuffix)
-	if err != nil || len(paths) == 0 {
-		return false, err
-	}
-	if _, err := f.Seek(length, io.SeekStart); err != nil {
-		return false, err
-	}
-	w, err := warc.NewWriter(f, warc.WriteOptions{Hex: true, Workers: 1, Offset: length, TempDir: h.dir})
-	if err != nil {
-		return false, err
-	}
-	for _, path := range paths {
-		whole, broken := addPart(w, path)
-		added, err = added || whole, errors.Join(err, broken)
-	}
-	if err := errors.Join(err, w.Close()); err != nil {
-		return false, errors.Join(err, f.Truncate(length))
-	}
-	if err := f.Sync(); err != nil {
-		return false, err
-	}
-	for _, path := range paths {
-		if err := gone(path); err != nil {
-			return false, err
-		}
-	}
-	return added, nil
-}
-
-func addPart(w *warc.Writer, path string) (added bool, err error) {
-	p, err := readPart(path)
-	if p != nil {
-		defer p.file.Close()
-	}
-	if err != nil || p.size == 0 { // it had not begun
 		return false, nil
 	}
-	records, err := p.head.records(io.NewSectionReader(p.file, p.from, p.size))
-	if err != nil {
-		return false, err
+	if err == nil {
+		err = f.Sync()
 	}
-	for _, rec := range records {
-		if _, err := w.Write(rec); err != nil {
-			return false, err
+	if err == nil {
+		err = h.dropRecorded(f)
+	}
+	return r.Kept > 1, err
+}
+
+// dropRecorded removes streams that are records of a WARC already: they had ended when the process was
+// killed.
+func (h *harvest) dropRecorded(f *os.File) error {
+	paths, err := named(h.dir, "stream-", partSuffix)
+	if err != nil || len(paths) == 0 {
+		return err
+	}
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	there := make(map[string]bool)
+	for in := warc.NewReader(f, warc.ReadOptions{Unverified: true}); ; {
+		rec, err := in.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		there[rec.ID()] = true
+	}
+	for _, path := range paths {
+		p, err := readPart(path)
+		if p == nil {
+			return err
+		}
+		_ = p.file.Close() // it was only read
+		if err == nil && there[p.head.ID] {
+			if err := gone(path); err != nil {
+				return err
+			}
 		}
 	}
-	return true, nil
+	return nil
 }
 
 // sweep removes what is of no use any more: temporary files, and journals and streams without their WARC.

@@ -238,7 +238,7 @@ func (h *harvest) base() string {
 
 // recorder is one that writes into the directory of the harvest.
 func (h *harvest) recorder(base string, scrub *scrubber, done func(closed)) *recorder {
-	return &recorder{dir: h.dir, prefix: sfm.SafeName(h.start.ID), roll: h.o.Roll, size: h.o.Size, now: h.o.Now, closed: done,
+	return &recorder{dir: h.dir, prefix: sfm.SafeName(h.start.ID), roll: h.o.Roll, size: h.o.Size, now: h.o.Now, closed: done, at: h.o.At,
 		about: func() warc.Fields { return h.about(base, scrub) }}
 }
 
@@ -248,7 +248,7 @@ func (h *harvest) about(base string, scrub *scrubber) (f warc.Fields) {
 	f.Add("hostname", h.o.Host)
 	f.Add("format", "WARC File Format 1.0")
 	f.Add("sfm-type", h.start.Type)
-	f.Add("sfm-api-base", base)
+	f.Add("sfm-api-base", scrub.uri(base))
 	f.Add("sfm-harvest", warcText(h.start.ID))
 	f.Add("scrubbed", scrub.said())
 	return f

@@ -151,13 +151,18 @@ func (w *Walk) watch(ctx context.Context, hangUp func(), ending *atomic.Pointer[
 
 // partHead is what is known of a stream when it begins.
 func (w *Walk) partHead(x *exchange, q Request) partHead {
-	return partHead{URI: w.client.scrub.uri(q.URL), At: x.stamp(w.now()), IP: x.ip, Request: w.client.scrub.request(x.request)}
+	return partHead{ID: warc.NewID(), URI: w.client.scrub.uri(q.URL), At: x.stamp(w.now()), IP: x.ip, Request: w.client.scrub.request(x.request)}
 }
 
 // records are those of a stream that has ended, whose answer is in of that size. Its digests are made
 // beforehand, so that it need not be copied once more.
 func (h *partHead) records(in *io.SectionReader) ([]*warc.Record, error) {
 	response := warc.New(warc.V10, warc.Response, h.URI, h.At)
+	for i := range response.Fields {
+		if response.Fields[i].Name == warc.FieldID {
+			response.Fields[i].Value = h.ID
+		}
+	}
 	response.Fields.Add(warc.FieldIP, h.IP)
 	response.Fields.Add(warc.FieldTruncated, "time") // it has no end of its own
 	if _, err := seal(response, in, in.Size()); err != nil {

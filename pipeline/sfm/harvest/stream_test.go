@@ -179,3 +179,47 @@ func TestStreamKilled(t *testing.T) {
 		t.Errorf("ended with %s", p.Body)
 	}
 }
+
+// What came of a stream is archived once, whether the process is killed before the record of it is made, and
+// without a WARC file to take it, or behind that.
+func TestStreamKilledAtItsEnd(t *testing.T) {
+	for _, step := range []string{"", "recorded"} {
+		t.Run(step, func(t *testing.T) {
+			api, dir := openMastodon(t), t.TempDir()
+			collection := filepath.Join(dir, "k")
+			leave(t, dir, "harvest.start.mastodon.mastodon_stream", "st", fmt.Sprintf(`{"id":"st","type":"mastodon_stream","path":%q,"seeds":%s,
+				"collection_set":{"id":"s"},"collection":{"id":"k"}}`, collection, publicSeed))
+			cmd, said := order{Dir: dir, Base: api.URL, Size: 1 << 20, Kill: step, Nth: 1}.begin(t)
+			await(t, "the listener", func() bool { return api.Listeners() == 1 })
+			last := api.Post("1", "", 3)
+			await(t, "what is recorded", func() bool { return strings.Contains(parts(collection), `"id":"`+last+`"`) })
+			if step == "" {
+				must(t, cmd.Process.Signal(syscall.SIGKILL))
+			}
+			leave(t, dir, "harvest.stop.mastodon.mastodon_stream", "st-stop", `{"id":"st"}`)
+			if cmd.Wait() == nil {
+				t.Fatalf("it was not killed:\n%s", said)
+			}
+			open, err := filepath.Glob(filepath.Join(collection, ".harvest", "st", "*.open"))
+			if err != nil || len(open) != 1 || parts(collection) == "" {
+				t.Fatalf("%v are left, %v", open, err)
+			}
+			if step == "" {
+				must(t, os.Remove(open[0]))
+			}
+			cmd, said = order{Dir: dir, Base: api.URL, Size: 1 << 20}.begin(t)
+			if err := cmd.Wait(); err != nil {
+				t.Fatalf("%v:\n%s", err, said)
+			}
+			found := archived(t, collection)
+			for id, n := range found {
+				if n != 1 {
+					t.Errorf("%s is archived %d times", id, n)
+				}
+			}
+			if len(found) != 3 {
+				t.Errorf("%d of 3 are archived", len(found))
+			}
+		})
+	}
+}
