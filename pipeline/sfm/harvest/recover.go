@@ -207,7 +207,7 @@ func (h *harvest) dropRecorded(f *os.File) error {
 	return nil
 }
 
-// sweep removes what is of no use any more: temporary files, and journals and streams without their WARC.
+// sweep removes what is of no use any more: temporary files, and journals without their WARC.
 func (h *harvest) sweep(entries []fs.DirEntry) error {
 	for _, e := range entries {
 		name := e.Name()
