@@ -24,10 +24,10 @@ type smallDisk struct {
 	full sync.Once
 }
 
-func newSmallDisk(t *testing.T) *smallDisk {
+func newSmallDisk(t *testing.T, megabytes int) *smallDisk {
 	t.Helper()
 	d := &smallDisk{t: t, dir: t.TempDir()}
-	if err := unix.Mount("tmpfs", d.dir, "tmpfs", 0, "size=4m"); err != nil {
+	if err := unix.Mount("tmpfs", d.dir, "tmpfs", 0, fmt.Sprintf("size=%dm", megabytes)); err != nil {
 		if os.Getenv("SRPUMP_REQUIRE") == "1" && os.Getuid() == 0 {
 			t.Fatal(err)
 		}
@@ -66,7 +66,7 @@ func (d *smallDisk) fill() {
 func TestDiskFull(t *testing.T) {
 	for _, step := range []string{"ask", "record", "links", "move", "state", "created", "status", "result", "forget", "final", "ended", "told"} {
 		t.Run(step, func(t *testing.T) {
-			disk := newSmallDisk(t)
+			disk := newSmallDisk(t, 4)
 			d, api := newFlickrDesk(t, 30)
 			d.collection = filepath.Join(disk.dir, "k")
 			d.options.Size, d.options.Tries = 8000, 1
@@ -137,7 +137,7 @@ func (d *desk) checkPlaces(told map[string]bool) {
 
 // Where not even a harvest can begin, nothing is asked, and the requester hears why.
 func TestDiskFullBefore(t *testing.T) {
-	disk := newSmallDisk(t)
+	disk := newSmallDisk(t, 4)
 	d, api := newFlickrDesk(t, 3)
 	d.collection = filepath.Join(disk.dir, "k")
 	disk.fill()
@@ -147,20 +147,34 @@ func TestDiskFullBefore(t *testing.T) {
 	}
 }
 
-// A stream fills the disk: what came before is kept.
+// A stream fills the disk: what came before is kept, at once when there is room enough put aside, and else
+// when there is some again.
 func TestDiskFullStream(t *testing.T) {
-	disk, api := newSmallDisk(t), openMastodon(t)
-	d := newDesk(t, api.URL)
-	d.collection, d.options.Tries = filepath.Join(disk.dir, "k"), 1
-	go func() {
-		soon(func() bool { return api.Listeners() == 1 })
-		last := api.Post("1", "", 2500)
-		soon(func() bool { return strings.Contains(parts(d.collection), `"id":"`+last+`"`) })
-		disk.fill()
-		api.Post("1", "", 500)
-	}()
-	d.run(t.Context(), d.job("st", "mastodon_stream", publicSeed), harvest.Failed)
-	if last := d.last(); codes(last.Errors) != "msg_persist_error" || counted(last) < 2500 || int64(len(archived(t, d.collection))) != counted(last) {
-		t.Errorf("%d are archived, ended with %+v", len(archived(t, d.collection)), last)
+	for _, posts := range []int{2500, 12000} {
+		t.Run(fmt.Sprint(posts), func(t *testing.T) {
+			disk, api := newSmallDisk(t, 12), openMastodon(t)
+			d := newDesk(t, api.URL)
+			d.collection, d.options.Tries = filepath.Join(disk.dir, "k"), 1
+			go func() {
+				soon(func() bool { return api.Listeners() == 1 })
+				last := api.Post("1", "", posts)
+				soon(func() bool { return strings.Contains(parts(d.collection), `"id":"`+last+`"`) })
+				disk.fill()
+				api.Post("1", "", 500)
+			}()
+			job, stop := d.job("st", "mastodon_stream", publicSeed), make(chan struct{})
+			close(stop)
+			outcome, err := harvest.New(d.options).Run(t.Context(), job)
+			must(t, os.Remove(disk.ballast()))
+			if outcome == harvest.Unfinished {
+				job.Stop = stop
+				d.run(t.Context(), job, harvest.Succeeded)
+			} else if outcome != harvest.Failed || codes(d.last().Errors) != "msg_persist_error" {
+				t.Errorf("outcome %v, %v, ended with %+v", outcome, err, d.last())
+			}
+			if n := counted(d.last()); n < int64(posts) || int64(len(archived(t, d.collection))) != n || (outcome == harvest.Unfinished) != (posts == 12000) {
+				t.Errorf("%d are counted, %d are archived; outcome %v, %v", n, len(archived(t, d.collection)), outcome, err)
+			}
+		})
 	}
 }
