@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -88,19 +89,20 @@ func TestDiskFull(t *testing.T) {
 			if strings.Contains("final ended told", step) { // it was done by then
 				want, note = harvest.Succeeded, ""
 			}
-			if err != nil || outcome != want || codes(d.last().Errors) != note {
+			must(t, os.Remove(disk.ballast()))
+			told := d.warcs()
+			if step == "ask" && outcome == harvest.Unfinished { // what was put aside was taken, too, while the disk was being filled
+				d.run(t.Context(), d.job("a1", "flickr_user", joe), harvest.Succeeded)
+				maps.Copy(told, d.warcs())
+			} else if err != nil || outcome != want || codes(d.last().Errors) != note {
 				t.Errorf("outcome %s", end)
 			}
-			must(t, os.Remove(disk.ballast()))
 			first := counted(d.last())
-			told := d.warcs()
 			d.run(t.Context(), d.job("a2", "flickr_user", joe), harvest.Succeeded)
 			if n := first + counted(d.last()); n != 30 && n != 31 { // one was on its way, and is in both
 				t.Errorf("%d and then %d of 30 are counted; outcome %s", first, counted(d.last()), end)
 			}
-			for path := range d.warcs() {
-				told[path] = true
-			}
+			maps.Copy(told, d.warcs())
 			d.checkPlaces(told)
 		})
 	}

@@ -95,7 +95,7 @@ func (h *harvest) end(err error, job Job) (Outcome, error) {
 	case errors.As(err, new(*PersistError)):
 		h.log.Error("harvest cannot be kept", "harvest", h.start.ID, "error", err)
 		if broken := errors.Join(h.free(), h.settle()); broken != nil {
-			return Unfinished, &PersistError{broken}
+			return Unfinished, fmt.Errorf("%w; and then: %w", err, broken)
 		}
 	}
 	h.log.Error("harvest failed", "harvest", h.start.ID, "error", err)
