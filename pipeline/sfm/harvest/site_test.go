@@ -106,7 +106,7 @@ func (o order) begin(t *testing.T) (*exec.Cmd, *strings.Builder) {
 	text, err := json.Marshal(o)
 	must(t, err)
 	cmd, said := exec.Command(os.Args[0]), new(strings.Builder)
-	cmd.Env, cmd.Stderr = append(os.Environ(), childEnv+"="+string(text)), said
+	cmd.Env, cmd.Stderr = append(os.Environ(), childEnv+"="+string(text), "GORACE=atexit_sleep_ms=0"), said
 	must(t, cmd.Start())
 	return cmd, said
 }
