@@ -65,6 +65,9 @@ func Leave(dir, name string, p broker.Publishing) error {
 		}
 	}
 	if err != nil {
+		for _, suffix := range []string{metaSuffix, ""} {
+			_ = os.Remove(s.temp(name + suffix)) // it takes room, and nobody looks for it
+		}
 		return fmt.Errorf("cannot leave %q: %w", name, err)
 	}
 	return nil

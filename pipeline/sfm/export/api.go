@@ -21,13 +21,14 @@ type API struct {
 }
 
 const (
-	apiRoot    = "/api/v1/"
-	pageSize   = 250
-	maxPage    = 64 << 20 // bytes of an answer
-	maxPages   = 100_000
-	apiTries   = 5
-	apiPause   = time.Second // before the second try, doubling
-	apiTimeout = time.Minute // of a page
+	apiRoot      = "/api/v1/"
+	pageSize     = 250
+	maxPage      = 64 << 20 // bytes of an answer
+	maxPages     = 100_000
+	apiTries     = 5
+	apiPause     = time.Second // before the second try, doubling
+	apiTimeout   = time.Minute // of a page
+	maxRedirects = 5
 )
 
 // NewAPI is the API below an address such as http://api:8080.
@@ -38,7 +39,18 @@ func NewAPI(base string) (*API, error) {
 	}
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), strings.TrimSuffix(apiRoot, "/")) + apiRoot
 	u.RawQuery, u.Fragment = "", ""
-	return &API{u, &http.Client{Timeout: apiTimeout}, pause}, nil
+	return &API{u, &http.Client{Timeout: apiTimeout, CheckRedirect: stay}, pause}, nil
+}
+
+// errElsewhere is an answer that sends to another host.
+var errElsewhere = errors.New("it sends to another host")
+
+// stay follows a redirection on the host that was named, as from http to https.
+func stay(r *http.Request, via []*http.Request) error {
+	if r.URL.Hostname() != via[0].URL.Hostname() || len(via) > maxRedirects {
+		return errElsewhere
+	}
+	return nil
 }
 
 func pause(ctx context.Context, d time.Duration) error {
@@ -116,7 +128,7 @@ func (a *API) ask(ctx context.Context, list, query string) (p *page, again bool,
 	r.Header.Set("Accept", "application/json")
 	answer, err := a.client.Do(r)
 	if err != nil {
-		return nil, ctx.Err() == nil, err
+		return nil, ctx.Err() == nil && !errors.Is(err, errElsewhere), err
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusOK {

@@ -116,3 +116,29 @@ func TestAPIAddress(t *testing.T) {
 		}
 	}
 }
+
+// An answer does not send elsewhere, and it is not asked for again; on the same host it may.
+func TestRedirects(t *testing.T) {
+	other, _ := serve(t, many(1)...)
+	s, api := serve(t, many(1)...)
+	s.odd = func(w http.ResponseWriter, r *http.Request) bool {
+		http.Redirect(w, r, strings.Replace(other.URL, "127.0.0.1", "localhost", 1)+r.URL.Path, http.StatusFound)
+		return true
+	}
+	if got, err := api.Warcs(t.Context(), Query{Collection: "c"}); err == nil || len(other.asked) > 0 || len(s.asked) != 1 {
+		t.Errorf("got %v, %v, asked %v and %v", got, err, s.asked, other.asked)
+	}
+	if api.Has(t.Context(), "0") || len(other.asked) > 0 {
+		t.Errorf("asked %v", other.asked)
+	}
+	s.odd = func(w http.ResponseWriter, r *http.Request) bool {
+		if r.FormValue("again") == "" {
+			http.Redirect(w, r, r.URL.RequestURI()+"&again=1", http.StatusFound)
+			return true
+		}
+		return false
+	}
+	if got, err := api.Warcs(t.Context(), Query{Collection: "c"}); err != nil || len(got) != 1 {
+		t.Errorf("got %v, %v", got, err)
+	}
+}

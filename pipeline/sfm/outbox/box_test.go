@@ -1,6 +1,9 @@
 package outbox
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,5 +54,29 @@ func TestPut(t *testing.T) {
 	}
 	if names, _ = spool.List(dir); len(names) != 0 {
 		t.Errorf("left are %q", names)
+	}
+}
+
+// Of a message that cannot be left nothing takes room.
+func TestPutFails(t *testing.T) {
+	dir := t.TempDir()
+	b, err := Open(dir, Message("sfm_exchange"), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, spool.Name(1, "k", "o")), 0o775); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Put(1, "k", "o", nil, []byte("{}")); err == nil {
+		t.Fatal("it replaces a directory")
+	}
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			t.Errorf("%s is left", e.Name())
+		}
+	}
+	if err != nil {
+		t.Error(err)
 	}
 }
