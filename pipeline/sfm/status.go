@@ -15,23 +15,16 @@ const (
 	Failure  = "completed failure"
 )
 
-// The codes of notes. A requester may turn a seed off that is not found, unauthorized or
-// suspended.
+// The codes of notes.
 const (
-	UnknownError      = "unknown_error"
-	BadRequest        = "bad_request"
-	PersistError      = "msg_persist_error"
-	HarvestResumed    = "harvest_resumed"
-	TokenNotFound     = "token_not_found"
-	UIDNotFound       = "uid_not_found"
-	TokenUnauthorized = "token_unauthorized"
-	UIDUnauthorized   = "uid_unauthorized"
-	TokenSuspended    = "token_suspended"
-	UIDSuspended      = "uid_suspended"
-	WarcUnreadable    = "warc_unreadable"
-	WarcMissing       = "warc_missing"
-	NoWarcs           = "no_warcs"
-	UnknownFormat     = "unsupported_export_format"
+	UnknownError   = "unknown_error"
+	BadRequest     = "bad_request"
+	PersistError   = "msg_persist_error"
+	HarvestResumed = "harvest_resumed"
+	WarcUnreadable = "warc_unreadable"
+	WarcMissing    = "warc_missing"
+	NoWarcs        = "no_warcs"
+	UnknownFormat  = "unsupported_export_format"
 )
 
 // A Note is something a requester should know: of a code that programs understand, in words that
