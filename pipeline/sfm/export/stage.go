@@ -155,9 +155,10 @@ func install(temp, dir string, ino uint64) error {
 		if err := swap(temp, dir); err != nil {
 			return fmt.Errorf("cannot replace %q: %w", dir, err)
 		}
-		if err := syncDir(filepath.Dir(dir)); err != nil {
-			return err
-		}
+	}
+	// Also when an earlier process has put it there: it may not have come to that.
+	if err := syncDir(filepath.Dir(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	return os.RemoveAll(temp)
 }

@@ -200,6 +200,9 @@ func (h *harvest) move(w *warcFile) error {
 	}
 	from, to := filepath.Join(h.dir, w.Name), filepath.Join(h.collection, filepath.FromSlash(w.Dest))
 	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
+		if err := syncDir(filepath.Dir(to)); !errors.Is(err, fs.ErrNotExist) { // who moved it may not have come to that
+			return err
+		}
 		return nil
 	}
 	if err := makeDirs(h.collection, filepath.Dir(to)); err != nil {

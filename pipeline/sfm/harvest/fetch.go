@@ -135,14 +135,19 @@ func temporary(status int) bool {
 }
 
 // once asks once. The answer is whole and recorded, or there is an error.
-func (w *Walk) once(ctx context.Context, q Request) (*Answer, error) {
+func (w *Walk) once(ctx context.Context, q Request) (a *Answer, err error) {
 	block := &spill{dir: w.rec.dir}
 	defer block.close()
-	x, err := w.client.begin(ctx, q, func(*exchange) (io.Writer, error) { return block, nil })
-	if err != nil {
-		return nil, err
+	mine, cancel := context.WithTimeout(ctx, w.again.Answer)
+	defer cancel()
+	x, err := w.client.begin(mine, q, func(*exchange) (io.Writer, error) { return block, nil })
+	if err == nil {
+		a, err = w.take(x, q, block)
 	}
-	return w.take(x, q, block)
+	if err != nil && mine.Err() != nil && ctx.Err() == nil && !errors.As(err, new(*PersistError)) {
+		err = fmt.Errorf("the answer takes longer than %v", w.again.Answer)
+	}
+	return a, err
 }
 
 // take reads an answer to its end and records it.

@@ -281,6 +281,30 @@ func TestExactRecords(t *testing.T) {
 	}
 }
 
+// An answer that comes byte by byte without an end is given up.
+func TestSlowAnswer(t *testing.T) {
+	base := rawServer(t, func(c net.Conn, _ string) {
+		_, err := fmt.Fprint(c, "HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n")
+		for err == nil {
+			_, err = c.Write([]byte("a"))
+			time.Sleep(time.Millisecond) // it is what is slow
+		}
+	})
+	d := newDesk(t, base)
+	d.options.Tries, d.options.Patience.Answer = 1, 50*time.Millisecond
+	d.options.Types = []*harvest.Type{{Name: "flickr_user", Walk: func(ctx context.Context, w *harvest.Walk) error {
+		_, err := w.Get(ctx, w.Base()+"/", nil)
+		return err
+	}}}
+	d.run(t.Context(), d.job("a1", "flickr_user", `[]`), harvest.Failed)
+	if last := d.last(); len(last.Errors) != 1 || last.Errors[0].Message != "the answer takes longer than 50ms" {
+		t.Errorf("ended with %+v", last)
+	}
+	if all, _ := d.records(); len(all) != 4 || all[0].Fields.Get(warc.FieldTruncated) != "disconnect" {
+		t.Errorf("%d records", len(all))
+	}
+}
+
 // Of many hosts only some connections are kept.
 func TestManyHosts(t *testing.T) {
 	var open atomic.Int64

@@ -16,6 +16,7 @@ type Patience struct {
 	Tries   int           // in all
 	Pause   time.Duration // before the second time where the server says nothing; it doubles
 	Longest time.Duration // of all waiting, also what the server asks for
+	Answer  time.Duration // that one may take from the question to its end, but for streams
 }
 
 // The patience of those who say nothing of it.
@@ -23,12 +24,13 @@ const (
 	defaultTries   = 6
 	defaultPause   = 5 * time.Second
 	defaultLongest = 24 * time.Hour
+	defaultAnswer  = time.Hour
 	// limited is the pause after 429 from a server that does not say how long.
 	limited = 12 // times Pause
 )
 
 func (p Patience) defaults() Patience {
-	return Patience{cmp.Or(p.Tries, defaultTries), cmp.Or(p.Pause, defaultPause), cmp.Or(p.Longest, defaultLongest)}
+	return Patience{cmp.Or(p.Tries, defaultTries), cmp.Or(p.Pause, defaultPause), cmp.Or(p.Longest, defaultLongest), cmp.Or(p.Answer, defaultAnswer)}
 }
 
 // after is how long to wait after the try-th time; a is nil when there was no answer.
