@@ -18,6 +18,16 @@ const (
 	failedName = "failed" // directory of what cannot be published
 )
 
+// errTaken is a directory that another process works in.
+type errTaken struct{}
+
+func (errTaken) Error() string {
+	return "another sr_spool works in it; one can have several subtopic lines"
+}
+
+// Is makes errors.Is(err, daemon.ErrBusy) true.
+func (errTaken) Is(target error) bool { return target == daemon.ErrBusy }
+
 // lockDir makes a directory and takes it for this process, until it ends or the file is closed.
 func lockDir(dir string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o775); err != nil {
@@ -30,7 +40,7 @@ func lockDir(dir string) (*os.File, error) {
 	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
 		f.Close()
 		if errors.Is(err, unix.EWOULDBLOCK) {
-			err = fmt.Errorf("%w by another sr_spool", daemon.ErrBusy)
+			err = errTaken{}
 		}
 		return nil, fmt.Errorf("cannot lock %q: %w", dir, err)
 	}

@@ -74,5 +74,6 @@ func (s *session) namesConfig(w string) bool {
 	if _, statErr := os.Stat(at); statErr == nil && !(s.acting && err == nil) {
 		return strings.HasSuffix(w, ".conf")
 	}
-	return err == nil || strings.HasSuffix(w, ".conf")
+	segment := s.preset == config.Spool && w == "-" // any other would have been found
+	return err == nil || strings.HasSuffix(w, ".conf") || s.preset == config.Spool && !segment
 }
