@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path/filepath"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -228,7 +229,7 @@ func (o *sender) published(r result) error {
 
 // reject moves a file that can never be published out of the way of those behind it.
 func (o *sender) reject(l *letter, why error) {
-	if err := o.box.setAside(l, why); err != nil {
+	if err := SetAside(o.set.dir, l.name, filepath.Join(o.set.dir, failedName), why); err != nil {
 		o.counters.received.Add(-1)
 		o.keep(l, fmt.Errorf("%w; cannot set it aside: %w", why, cause(err)))
 		return

@@ -241,27 +241,3 @@ func (o *outbox) remove(l *letter) error {
 	}
 	return err
 }
-
-// setAside moves a broken file, with its meta and the reason, out of the way. The reason and the
-// meta are there before the file is.
-func (o *outbox) setAside(l *letter, why error) error {
-	dir := filepath.Join(o.set.dir, failedName)
-	if err := os.MkdirAll(dir, 0o775); err != nil {
-		return err
-	}
-	if err := writeFile(filepath.Join(dir, l.name+".why"), []byte(why.Error()+"\n"), true); err != nil {
-		return err
-	}
-	if l.meta {
-		if err := os.Link(filepath.Join(o.set.dir, l.name+metaSuffix), filepath.Join(dir, l.name+metaSuffix)); err != nil && !errors.Is(err, fs.ErrExist) && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	if err := os.Rename(filepath.Join(o.set.dir, l.name), filepath.Join(dir, l.name)); err != nil {
-		return err
-	}
-	if err := errors.Join(syncDir(dir), syncDir(o.set.dir)); err != nil || !l.meta {
-		return err
-	}
-	return os.Remove(filepath.Join(o.set.dir, l.name+metaSuffix))
-}

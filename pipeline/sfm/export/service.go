@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -29,7 +30,6 @@ const (
 const (
 	relook   = 5 * time.Second // without anything having been noticed in the spool
 	failWait = time.Minute     // before what could not be kept is tried again
-	settle   = time.Second     // in which a file without a meta must not have changed
 	// keepRecords is how long it is known how an export has ended, should its request come again.
 	keepRecords = 90 * 24 * time.Hour
 )
@@ -140,10 +140,7 @@ func (s *Service) next() (first *request, err error) {
 			continue
 		}
 		delete(s.later, name)
-		r, err := s.read(name)
-		if err != nil {
-			return nil, err
-		}
+		r := s.read(name)
 		if r != nil && (first == nil || priority(r.key) && !priority(first.key)) {
 			first = r
 		}
@@ -161,48 +158,44 @@ func priority(key string) bool {
 	return ok && k.Priority
 }
 
-// settled tells whether a file is whole: those with a meta are, all others when nobody has written to
-// them for a while.
+// settled tells whether a file is whole, and notes when to look again.
 func (s *Service) settled(name string) bool {
-	path := filepath.Join(s.Dir, InDir, name)
-	if _, err := os.Lstat(path + ".meta"); err == nil {
-		return true
+	whole, again := spool.Settled(filepath.Join(s.Dir, InDir), name, s.Now())
+	if !whole && !again.IsZero() {
+		s.later[name] = again
 	}
-	info, err := os.Lstat(path)
-	if err != nil {
-		return false
-	}
-	now, at := s.Now(), info.ModTime().Add(settle)
-	if !at.After(now) || info.ModTime().After(now.Add(settle)) { // or the clock went back
-		return true
-	}
-	s.later[name] = at
-	return false
+	return whole
 }
 
-// read reads one file; nil when it is somebody else's.
-func (s *Service) read(name string) (*request, error) {
+// read reads one file; nil when it is somebody else's, or cannot be read now.
+func (s *Service) read(name string) *request {
 	p, err := spool.Read(filepath.Join(s.Dir, InDir), name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
+		return nil
+	case errors.As(err, new(syscall.Errno)):
+		s.Log.Error("request not read", "file", name, "error", err)
+		s.later[name] = s.Now().Add(failWait)
+		return nil
 	case err != nil:
-		return nil, s.reject(name, err)
+		s.reject(name, err)
+		return nil
 	}
 	k, ok := sfm.ParseKey(p.Key)
 	if ok && (k.Kind != "export" || k.Verb != sfm.VerbStart) {
-		return nil, nil
+		return nil
 	}
 	start, err := sfm.ParseExportStart(p.Body)
 	switch {
 	case start == nil && ok:
-		return nil, s.reject(name, err)
+		s.reject(name, err)
+		return nil
 	case start == nil, !ok && start.Format == "": // a person may give a file any name; this is none of ours
-		return nil, nil
+		return nil
 	case !ok:
 		p.Key = ""
 	}
-	return &request{name, p.Key, p.Body}, nil
+	return &request{name, p.Key, p.Body}
 }
 
 // answer makes an export, and removes its request.
@@ -222,18 +215,12 @@ func (s *Service) answer(ctx context.Context, r *request) {
 }
 
 // reject moves what is no request out of the way, with the reason beside it.
-func (s *Service) reject(name string, why error) error {
+func (s *Service) reject(name string, why error) {
 	s.Log.Error("request set aside", "file", name, "error", why)
-	from, to := filepath.Join(s.Dir, InDir), filepath.Join(s.Dir, failedDir)
-	if err := replace(filepath.Join(to, name+".why"), []byte(why.Error()+"\n")); err != nil {
-		return fmt.Errorf("cannot set %q aside: %w", name, err)
+	if err := spool.SetAside(filepath.Join(s.Dir, InDir), name, filepath.Join(s.Dir, failedDir), why); err != nil {
+		s.Log.Error("request not removed", "file", name, "error", err)
+		s.later[name] = s.Now().Add(failWait)
 	}
-	for _, suffix := range []string{".meta", ""} {
-		if err := os.Rename(filepath.Join(from, name+suffix), filepath.Join(to, name+suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("cannot set %q aside: %w", name, err)
-		}
-	}
-	return errors.Join(syncDir(to), syncDir(from))
 }
 
 // forgetOld removes what is known of exports that have ended long ago.

@@ -76,3 +76,41 @@ func TestService(t *testing.T) {
 		t.Error("two serve one spool")
 	}
 }
+
+// The disk does not give a request, or does not let it be set aside: it stays, and is looked at again.
+func TestServiceDiskTrouble(t *testing.T) {
+	now := time.Now()
+	s := &Service{Dir: t.TempDir(), Log: quiet(), Now: func() time.Time { return now }, later: map[string]time.Time{}}
+	in := filepath.Join(s.Dir, InDir)
+	unread, broken := spool.Name(1, "export.start.flickr.flickr_user", ""), spool.Name(2, "export.start.flickr.flickr_user", "b")
+	blocked := filepath.Join(s.Dir, failedDir, broken+".why")
+	for _, dir := range []string{filepath.Join(in, unread+".meta"), blocked} {
+		if err := os.MkdirAll(dir, 0o775); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, body := range map[string][]byte{unread: ask("/out", ofCollection), broken: []byte("{bad")} {
+		if err := os.WriteFile(filepath.Join(in, name), body, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now = now.Add(time.Minute)
+	if r, err := s.next(); r != nil || err != nil {
+		t.Errorf("next is %v, %v", r, err)
+	}
+	if names, err := spool.List(in); err != nil || len(names) != 2 {
+		t.Errorf("left are %q, %v", names, err)
+	}
+	for _, dir := range []string{filepath.Join(in, unread+".meta"), blocked} {
+		if err := os.Remove(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	now = now.Add(2 * failWait)
+	if r, err := s.next(); r == nil || r.name != unread || err != nil {
+		t.Errorf("next is %v, %v", r, err)
+	}
+	if names, err := spool.List(in); err != nil || len(names) != 1 {
+		t.Errorf("left are %q, %v", names, err)
+	}
+}

@@ -36,26 +36,13 @@ func (s *Service) look() error {
 	return nil
 }
 
-// settled tells whether a file is whole: those with a meta are, all others when nobody has written to
-// them for a while.
+// settled tells whether a file is whole, and notes when to look again.
 func (s *Service) settled(name string) bool {
-	path := filepath.Join(s.Dir, InDir, name)
-	if _, err := os.Lstat(path + ".meta"); err == nil {
-		return true
+	whole, again := spool.Settled(filepath.Join(s.Dir, InDir), name, s.Now())
+	if !whole && !again.IsZero() && (s.again.IsZero() || again.Before(s.again)) {
+		s.again = again
 	}
-	info, err := os.Lstat(path)
-	if err != nil {
-		return false
-	}
-	now := s.Now()
-	at := info.ModTime().Add(settle)
-	if !at.After(now) || info.ModTime().After(now.Add(settle)) { // or the clock went back
-		return true
-	}
-	if s.again.IsZero() || at.Before(s.again) {
-		s.again = at
-	}
-	return false
+	return whole
 }
 
 // take takes in one file. What cannot be read is tried again later.
@@ -150,22 +137,9 @@ func (s *Service) takeStop(name string, body []byte) {
 func (s *Service) reject(name string, why error) {
 	s.Log.Error("request set aside", "file", name, "error", why)
 	delete(s.files, name)
-	if err := s.setAside(name, why); err != nil {
+	if err := spool.SetAside(filepath.Join(s.Dir, InDir), name, filepath.Join(s.Dir, failedDir), why); err != nil {
 		s.Log.Error("request not removed", "file", name, "error", err)
 	}
-}
-
-func (s *Service) setAside(name string, why error) error {
-	from, to := filepath.Join(s.Dir, InDir), filepath.Join(s.Dir, failedDir)
-	if err := replace(filepath.Join(to, name+".why"), []byte(why.Error()+"\n")); err != nil {
-		return err
-	}
-	for _, suffix := range []string{".meta", ""} {
-		if err := os.Rename(filepath.Join(from, name+suffix), filepath.Join(to, name+suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return errors.Join(syncDir(to), syncDir(from))
 }
 
 func (s *Service) donePath(id string) string {

@@ -29,7 +29,6 @@ const (
 	relook   = 5 * time.Second  // without anything having been noticed in the spool
 	busyWait = 10 * time.Second // for a collection another process works in
 	failWait = time.Minute      // before what could not be kept is tried again
-	settle   = time.Second      // in which a file without a meta must not have changed
 	// keepDone is how long a harvest that has ended is known, should its request come again.
 	keepDone = 90 * 24 * time.Hour
 )
