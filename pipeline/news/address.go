@@ -24,7 +24,9 @@ var (
 // split cuts a URL; white space that browsers pass over is passed over.
 func split(url string) (p pieces, err error) {
 	url = strings.TrimLeftFunc(url, func(r rune) bool { return r <= ' ' })
-	url = strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(url)
+	if strings.ContainsAny(url, "\t\r\n") {
+		url = strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(url)
+	}
 	if i := strings.IndexByte(url, ':'); i > 0 && isScheme(url[:i]) {
 		p.scheme, url = strings.ToLower(url[:i]), url[i+1:]
 	}
@@ -65,6 +67,9 @@ func checkNetloc(netloc string) error {
 		if ip, err := netip.ParseAddr(inside); (err != nil || !ip.Is6()) && !strings.HasPrefix(inside, "v") {
 			return errBadHost
 		}
+	}
+	if isASCII(netloc) {
+		return nil
 	}
 	plain := strings.NewReplacer("@", "", ":", "", "#", "", "?", "").Replace(netloc)
 	if other := norm.NFKC.String(plain); other != plain && strings.ContainsAny(other, "/?#@:") {

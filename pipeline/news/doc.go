@@ -7,6 +7,10 @@
 // each. A fragment is at once the file in a spool, the body of a message and what an archive is
 // made of: behind a warcinfo record fragments stand one after the other.
 //
+// A Reader takes fragments and whole archives, Parse the one story in a message. What is wrong is
+// told as a Fault with its place in the file, and costs one story; why a story was set aside stands in
+// it, as its Failure.
+//
 // Two addresses name the same article when Normalize makes the same of them; the SHA-256 of
 // that is the ID of the story, in the index and as a fingerprint.
 package news
