@@ -23,6 +23,7 @@ type survey struct {
 	sha1, md5 string // in hexadecimal
 	bytes     int64
 	count     int64           // of items
+	once      items.Seen      // those counted
 	links     []string        // addresses in them, sorted
 	came      map[string]bool // digests of items that were expected to come once more
 	tail      []string        // and of those behind the last kept state
@@ -112,7 +113,7 @@ func (h *harvest) tally(s *survey, r *items.Reader, i items.Item, seen map[strin
 	digest := digestOf(i)
 	if seen[digest] {
 		s.came[digest] = true
-	} else {
+	} else if h.kind.Stream || s.once.Fresh(i.Key()) { // pages overlap
 		s.count++
 	}
 	if open && !h.kind.Stream && len(s.tail) < longestTail {

@@ -314,3 +314,20 @@ func fetch(t *testing.T, at string, h http.Header) []byte {
 	http.DefaultClient.CloseIdleConnections()
 	return body
 }
+
+// What stands on two pages, as pages overlap, is one item in the counts.
+func TestCountsAreOfItems(t *testing.T) {
+	eachPaged(t, func(t *testing.T, p *paged, b *bed, _ pagedType) {
+		n := 3*p.page + 2
+		p.add(n)
+		var counted int64
+		for _, labels := range b.run(p.ask).succeeded().last().Stats {
+			for _, items := range labels {
+				counted += items
+			}
+		}
+		if counted != int64(n) {
+			t.Errorf("%d of %d are counted", counted, n)
+		}
+	})
+}
