@@ -27,6 +27,8 @@ const (
 	jetstreamBytes = 1 << 20
 	// jetstreamFrame is how long an event may be, in bytes.
 	jetstreamFrame = 8 << 20
+	// jetstreamAhead is how many frames are read before they are recorded; the rest waits with the server.
+	jetstreamAhead = 32
 	// jetstreamOverlap is how far back from the last event recorded a process begins, as the
 	// clocks of two servers behind one name may differ.
 	jetstreamOverlap = 2 * time.Second
@@ -171,7 +173,7 @@ func (j *jetstream) listen(ctx context.Context) (came bool, err error) {
 	if err := j.hello(ctx, c); err != nil {
 		return false, err
 	}
-	frames := make(chan []byte, 4096)
+	frames := make(chan []byte, jetstreamAhead)
 	broken := make(chan error, 1)
 	go receive(ctx, c, frames, broken)
 	before := j.cursor
