@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"unicode/utf8"
 )
 
 // A SyntaxError is a message that cannot be read, and where.
@@ -34,6 +35,9 @@ func missing(member string) error { return &MemberError{member, "is missing"} }
 // decode reads a message of one JSON object. What it could read is in into even when a member
 // has the wrong type.
 func decode(data []byte, into any) error {
+	if i := notUTF8(data); i >= 0 {
+		return at(data, int64(i), "the message is not UTF-8")
+	}
 	var raw json.RawMessage
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return placed(data, err)
@@ -44,6 +48,18 @@ func decode(data []byte, into any) error {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	dec.UseNumber()
 	return placed(data, dec.Decode(into))
+}
+
+// notUTF8 is where a text first is none in UTF-8, or -1. encoding/json would put other characters there.
+func notUTF8(data []byte) int {
+	for i := 0; i < len(data); {
+		c, size := utf8.DecodeRune(data[i:])
+		if c == utf8.RuneError && size == 1 {
+			return i
+		}
+		i += size
+	}
+	return -1
 }
 
 // placed gives an error of encoding/json its line and column.

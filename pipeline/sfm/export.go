@@ -3,7 +3,6 @@ package sfm
 import (
 	"encoding/json"
 	"fmt"
-	"path"
 )
 
 // An ExportStart is an export start message: what is to be exported, of a collection or of seeds.
@@ -50,7 +49,10 @@ type wireExport struct {
 func ParseExportStart(data []byte) (*ExportStart, error) {
 	var w wireExport
 	err := decode(data, &w)
-	if err != nil && w.ID == "" {
+	if w.ID == "" {
+		if err == nil {
+			err = missing("id")
+		}
 		return nil, fmt.Errorf("cannot read the export start message: %w", err)
 	}
 	s := &ExportStart{ID: w.ID, Type: w.Type, Seeds: w.Seeds, Path: w.Path, Format: w.Format, Dedupe: w.Dedupe, ItemDateStart: w.ItemDateStart,
@@ -80,9 +82,10 @@ func (s *ExportStart) Check() error {
 			return missing(m.name)
 		}
 	}
+	if err := checkPath(s.Path); err != nil {
+		return err
+	}
 	switch {
-	case !path.IsAbs(s.Path):
-		return &MemberError{"path", fmt.Sprintf("%q is not absolute", s.Path)}
 	case s.Collection == "" && len(s.Seeds) == 0:
 		return &MemberError{"collection", "and seeds are both missing"}
 	case s.Collection != "" && len(s.Seeds) > 0:

@@ -81,7 +81,7 @@ const start = `{"id":"a1","type":"web","path":"/c","collection_set":{"id":"s"},"
 
 // Requesters send as a number what a person typed as a screen name.
 func TestTokensAreWhatWasTyped(t *testing.T) {
-	for raw, want := range map[string]string{`12345`: "12345", `true`: "true", `1e5`: "1e5", `90071992547409931`: "90071992547409931", `null`: "null",
+	for raw, want := range map[string]string{`12345`: "12345", `true`: "true", `1e5`: "1e5", `90071992547409931`: "90071992547409931",
 		`"a\u00e9"`: "aé", `{ "query": "q" }`: `{"query":"q"}`, `[1, 2]`: "[1,2]"} {
 		s, err := ParseStart([]byte(strings.Replace(start, "TOKEN", raw, 1)))
 		if err != nil {
@@ -116,9 +116,38 @@ func TestWhatIsMissingIsNamed(t *testing.T) {
 		if !errors.As(err, &e) || e.Member != member {
 			t.Errorf("%s: %v", member, err)
 		}
-		if s == nil || member != "id" && s.ID != "a1" {
+		if (s == nil) != (member == "id") || s != nil && s.ID != "a1" {
 			t.Errorf("%s: what could be read is not returned: %+v", member, s)
 		}
+	}
+}
+
+func TestNullIsNoToken(t *testing.T) {
+	_, err := ParseStart([]byte(strings.Replace(start, "TOKEN", "null", 1)))
+	var e *MemberError
+	if !errors.As(err, &e) || e.Member != "seeds[0].token" {
+		t.Errorf("a token null: %v", err)
+	}
+}
+
+// A path cannot leave what the prefixes say, and none is taken that they do not speak of.
+func TestPrefixes(t *testing.T) {
+	all := Prefixes{{"/sfm-data", "/srv/sfm"}, {"/sfm-data/export", "/srv/out"}}
+	for name, want := range map[string]string{
+		"/sfm-data/c/1": "/srv/sfm/c/1", "/sfm-data//c/./1": "/srv/sfm/c/1", "/sfm-data": "/srv/sfm", "/sfm-data/export/1": "/srv/out/1", "/srv/sfm/c": "/srv/sfm/c",
+		"/sfm-data/../../../etc/x": "", "/srv/sfm/../x": "", "/sfm-database/c": "", "/etc": "", "sfm-data/c": "",
+	} {
+		got, err := all.Resolve(name)
+		var e *MemberError
+		if got != want || (want == "") != (errors.As(err, &e) && e.Member == "path") {
+			t.Errorf("%s is %q, %v", name, got, err)
+		}
+	}
+	if got, err := (Prefixes)(nil).Resolve("/any/where"); got != "/any/where" || err != nil {
+		t.Errorf("without prefixes it is %q, %v", got, err)
+	}
+	if _, err := ParseStart([]byte(strings.NewReplacer("TOKEN", "1", `"path":"/c"`, `"path":"/c/../d"`).Replace(start))); err == nil || !strings.Contains(err.Error(), "path") {
+		t.Errorf("a path with .. is taken: %v", err)
 	}
 }
 
@@ -127,6 +156,7 @@ func TestWrongTypesAreTold(t *testing.T) {
 		`{"id":` + "\n" + `  5}`:         "line 2, column 3: id is a number, not a string",
 		`[1]`:                            "line 1, column 1: the message is not an object",
 		``:                               "line 1, column 1: the message is cut off",
+		"{\"id\":\n \"\xff\"}":           "line 2, column 3: the message is not UTF-8",
 		`{"id":"a"} {`:                   "line 1, column 12: invalid character",
 		`{"id":"a","seeds":{}}`:          "seeds is an object, not an array",
 		`{"id":"a","seeds":[{"uid":1}]}`: "seeds.uid is a number, not a string",

@@ -3,7 +3,6 @@ package sfm
 import (
 	"encoding/json"
 	"fmt"
-	"path"
 )
 
 // TypeWeb is the harvest type of addresses that were found in another harvest.
@@ -53,11 +52,14 @@ type wireStart struct {
 
 // ParseStart reads a harvest start message. The error is a *SyntaxError, with line and column,
 // or a *MemberError; what could be read is returned with it, so that an answer can be sent to a
-// request that has at least an id. Without any JSON object it is nil.
+// request that has at least an id. Without one it is nil.
 func ParseStart(data []byte) (*Start, error) {
 	var w wireStart
 	err := decode(data, &w)
-	if err != nil && w.ID == "" {
+	if w.ID == "" {
+		if err == nil {
+			err = missing("id")
+		}
 		return nil, fmt.Errorf("cannot read the harvest start message: %w", err)
 	}
 	s := &Start{ID: w.ID, Type: w.Type, Path: w.Path, ParentID: w.ParentID, Options: w.Options, Credentials: w.Credentials,
@@ -82,8 +84,8 @@ func (s *Start) Check() error {
 			return missing(m.name)
 		}
 	}
-	if !path.IsAbs(s.Path) {
-		return &MemberError{"path", fmt.Sprintf("%q is not absolute", s.Path)}
+	if err := checkPath(s.Path); err != nil {
+		return err
 	}
 	for i, seed := range s.Seeds {
 		if seed.ID == "" && s.Type != TypeWeb {

@@ -44,8 +44,8 @@ func (t Token) Object() (map[string]any, bool) {
 	return m, dec.Decode(&m) == nil
 }
 
-// Empty tells that there is no token: none was sent, or an empty text.
-func (t Token) Empty() bool { return t.String() == "" }
+// Empty tells that there is no token: none was sent, null, or an empty text.
+func (t Token) Empty() bool { return t.String() == "" || string(t) == "null" }
 
 // MarshalJSON is the token as it was sent.
 func (t Token) MarshalJSON() ([]byte, error) {

@@ -1,6 +1,7 @@
 package harvest
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -23,7 +24,7 @@ type Announce struct {
 func (a *Announce) rel(local string) (string, error) {
 	rel, err := filepath.Rel("/"+strings.Trim(a.Dir, "/"), local)
 	if err != nil || rel == ".." || strings.HasPrefix(rel, "../") {
-		return "", fmt.Errorf("%q is not below %q, which is what is announced", local, a.Dir)
+		return "", fmt.Errorf("path %q is not below %q, the directory that is announced (-d)", local, cmp.Or(a.Dir, "/"))
 	}
 	return rel, nil
 }

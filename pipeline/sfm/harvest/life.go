@@ -48,7 +48,7 @@ func New(o Options) *Harvester { return &Harvester{o.defaults()} }
 // error says why it is Unfinished: ErrMalformed, ErrBusy, or what could not be written.
 func (r *Harvester) Run(ctx context.Context, job Job) (Outcome, error) {
 	s, err := sfm.ParseStart(job.Body)
-	if s == nil {
+	if s == nil || s.Type == "" && job.Key == "" { // who would hear it?
 		return Unfinished, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}
 	h := &harvest{o: &r.o, start: s, kind: r.o.kind(s.Type), key: job.Key, log: r.o.Log}
@@ -64,8 +64,8 @@ func (r *Harvester) Run(ctx context.Context, job Job) (Outcome, error) {
 	default:
 		err = h.kind.check(s)
 	}
-	if err == nil && r.o.Announce != nil {
-		_, err = r.o.Announce.rel(r.o.local(s.Path))
+	if err == nil {
+		err = r.o.place(s.Path)
 	}
 	if err != nil {
 		return h.refuse(err, job)

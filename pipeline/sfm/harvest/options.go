@@ -76,6 +76,18 @@ func (o *Options) kind(name string) *Type {
 // local is where a path of a message is here.
 func (o *Options) local(name string) string { return o.Prefixes.Local(name) }
 
+// place tells why nothing can be harvested into a path of a message.
+func (o *Options) place(name string) error {
+	local, err := o.Prefixes.Resolve(name)
+	if err == nil && o.Announce != nil {
+		_, err = o.Announce.rel(local)
+	}
+	if err != nil {
+		return Refuse(sfm.BadRequest, "%s", err)
+	}
+	return nil
+}
+
 // An Outcome is how a harvest has ended.
 type Outcome int
 

@@ -86,6 +86,8 @@ func (h *harvest) reserve() error {
 	err = unix.Fallocate(int(f.Fd()), 0, 0, reserveSize)
 	if errors.Is(err, unix.EOPNOTSUPP) {
 		_, err = f.Write(make([]byte, reserveSize))
+	} else if err != nil {
+		err = &fs.PathError{Op: "write", Path: f.Name(), Err: err}
 	}
 	return errors.Join(err, f.Close())
 }

@@ -2,9 +2,11 @@ package harvest
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -59,25 +61,25 @@ func (s *Service) take(name string) {
 		s.reject(name, err)
 		return
 	}
-	k, ok := sfm.ParseKey(p.Key)
+	words := strings.Split(p.Key, ".")
 	switch {
-	case ok && k.Kind == "harvest" && k.Verb == sfm.VerbStop:
-		s.takeStop(name, p.Body)
-	case ok && k.Kind == "harvest" && k.Verb == sfm.VerbStart:
-		s.takeStart(name, p.Key, p.Body)
-	case ok: // somebody else's
-	default:
+	case p.Key == "":
 		s.takeNameless(name, p.Body)
+	case len(words) < 2 || words[0] != "harvest": // somebody else's
+	case words[1] == sfm.VerbStop:
+		s.takeStop(name, p.Body)
+	case words[1] == sfm.VerbStart:
+		s.takeStart(name, p.Key, p.Body)
 	}
 }
 
 // takeNameless takes in a file that says no routing key: a person may give one any name. A request that is
 // none of ours stays where it is.
 func (s *Service) takeNameless(name string, body []byte) {
-	start, _ := sfm.ParseStart(body)
+	start, err := sfm.ParseStart(body)
 	switch {
-	case start == nil:
-		s.reject(name, errors.New("it is no harvest start message, and its name has no routing key"))
+	case start == nil, start.Type == "":
+		s.reject(name, fmt.Errorf("it has no routing key, and no type to make one of: %w", err))
 	case s.Harvester.o.kind(start.Type) != nil:
 		s.takeStart(name, "", body)
 	}

@@ -63,8 +63,13 @@ func TestServeOddFiles(t *testing.T) {
 	leave(t, s.dir, "export.start.flickr.flickr_user", "4", `{"id":"x"}`)
 	must(t, os.WriteFile(filepath.Join(in, "by-hand.json"), []byte(s.request("h1", "c1")), 0o644))
 	must(t, os.WriteFile(filepath.Join(in, "junk.json"), []byte("what?"), 0o644))
+	leave(t, s.dir, "some.other.key", "5", s.request("h5", "c5"))
+	leave(t, s.dir, "harvest.startle.me", "6", s.request("h6", "c6"))
+	leave(t, s.dir, flickrStart, "7", strings.Replace(s.request("", "c7"), `"id":"",`, "", 1))
+	leave(t, s.dir, flickrStart, "8", s.request("", "c8"))
+	must(t, os.WriteFile(filepath.Join(in, "typeless.json"), []byte(strings.Replace(s.request("h9", "c9"), `"type":"flickr_user",`, "", 1)), 0o644))
 	s = d.serve(s.dir, 2)
-	await(t, "the end of all", func() bool { return s.count("in") == 1 && strings.Contains(d.words(), "completed") })
+	await(t, "the end of all", func() bool { return s.count("in") == 3 && strings.Contains(d.words(), "completed") })
 	s.end()
 	if d.words() != "running, warc_created, running, completed success" {
 		t.Errorf("said %s", d.words())
@@ -81,8 +86,33 @@ func TestServeOddFiles(t *testing.T) {
 			bodies++
 		}
 	}
-	if bodies != 3 || reasons != 3 {
+	if bodies != 6 || reasons != 6 {
 		t.Errorf("set aside are %v", names)
+	}
+}
+
+// A request for a place that is not served is refused by name, and nothing is made there.
+func TestServedPlaces(t *testing.T) {
+	d, _ := newFlickrDesk(t, 1)
+	at := filepath.Dir(d.collection)
+	d.options.Prefixes = sfm.Prefixes{{Message: "/sfm-data", Local: at}}
+	outside := filepath.Join(t.TempDir(), "x")
+	for _, path := range []string{"/sfm-data/.." + outside, outside} {
+		job := d.job("a1", "flickr_user", joe)
+		job.Body = []byte(strings.Replace(string(job.Body), d.collection, path, 1))
+		d.run(t.Context(), job, harvest.Failed)
+		if e := d.last().Errors; codes(e) != sfm.BadRequest || !strings.Contains(e[0].Message, "path ") {
+			t.Errorf("%s: %v", path, e)
+		}
+	}
+	if _, err := os.Stat(outside); err == nil {
+		t.Error("it was made")
+	}
+	d.options.Prefixes = nil
+	d.options.Announce = &harvest.Announce{Out: d, Dir: "/srv/elsewhere"}
+	d.run(t.Context(), d.job("a2", "flickr_user", joe), harvest.Failed)
+	if e := d.last().Errors; codes(e) != sfm.BadRequest || !strings.Contains(e[0].Message, "-d") {
+		t.Errorf("what is not announced: %v", e)
 	}
 }
 

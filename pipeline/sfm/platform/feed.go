@@ -190,10 +190,7 @@ func attribute(e xml.StartElement, name string) string {
 // webAddress is the address a seed names. One that begins with a slash is under the option
 // api_base; without a scheme it is one of http.
 func webAddress(w *harvest.Walk, seed sfm.Seed) string {
-	at := strings.TrimSpace(seed.Token.String())
-	if at == "" {
-		at = seed.UID
-	}
+	at := strings.TrimSpace(label(seed))
 	before, _, colon := strings.Cut(at, ":")
 	switch {
 	case strings.HasPrefix(at, "/"):

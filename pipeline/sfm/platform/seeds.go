@@ -88,10 +88,10 @@ func known(seed sfm.Seed, trouble string) string {
 
 // label is what a warning calls a seed.
 func label(seed sfm.Seed) string {
-	if s := seed.Token.String(); s != "" {
-		return s
+	if seed.Token.Empty() {
+		return seed.UID
 	}
-	return seed.UID
+	return seed.Token.String()
 }
 
 // final tells whether an error is about the whole walk: it is to stop, it must not be tried
