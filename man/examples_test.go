@@ -51,7 +51,7 @@ func examples(t *testing.T, p page) []example {
 			if l == ".Ed" {
 				break
 			}
-			l = strings.ReplaceAll(l, `\e`, `\`)
+			l = printed(t, p.file, l)
 			command, isCommand := strings.CutPrefix(l, "$ ")
 			more, isMore := strings.CutPrefix(l, ">")
 			switch {
@@ -66,6 +66,17 @@ func examples(t *testing.T, p page) []example {
 		out = append(out, e)
 	}
 	return out
+}
+
+// printed is a line of a display as a reader sees it. A backslash is \e there: a bare one begins an
+// escape of roff, so that the page would show something else than what runs.
+func printed(t *testing.T, file, line string) string {
+	const mark = "\x00"
+	line = strings.NewReplacer(`\e`, mark, `\&`, "").Replace(line)
+	if strings.Contains(line, `\`) {
+		t.Errorf(`%s: an example has an escape that is neither \e nor \&: %q`, file, line)
+	}
+	return strings.ReplaceAll(line, mark, `\`)
 }
 
 // What the pages show as runnable runs, and prints what they show, in a new home.
