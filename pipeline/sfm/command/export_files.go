@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"srpump/pipeline/sfm"
 	"srpump/pipeline/sfm/export"
 )
 
@@ -25,7 +27,7 @@ func (x *exporting) files(ctx context.Context, names []string, in io.Reader) (er
 	if o.Type == "" && export.HasColumns(o.Format) {
 		list.keep = true
 		if err := o.Sniff(ctx, list.all()); err != nil {
-			return x.ended(ctx, fmt.Errorf("cannot export into %q: %w", x.order.Dir, errors.Join(err, list.err)))
+			return x.ended(ctx, x.nothing(err, list.err))
 		}
 		list.keep = false
 	}
@@ -36,17 +38,36 @@ func (x *exporting) files(ctx context.Context, names []string, in io.Reader) (er
 	if err != nil {
 		return x.ended(ctx, err)
 	}
-	for _, n := range left.Warnings {
-		x.log.Warn("export warning", "code", n.Code, "message", n.Message)
+	for _, n := range slices.Concat(left.Infos, left.Warnings) {
+		x.log.Warn("export warning", "export", o.ID, "code", n.Code, "message", n.Message)
 	}
-	for _, n := range left.Errors {
-		x.log.Error("export error", "code", n.Code, "message", n.Message)
-	}
+	x.failures(left.Errors)
 	x.log.Info("exported", "export", o.ID, "items", left.Items, "duplicates", left.Dropped, "files", left.Files, "warcs", left.Warcs)
 	if len(left.Errors) > 0 {
 		return hinted{errors.New("some files could not be exported"), "all else was"}
 	}
 	return nil
+}
+
+// failures logs what is missing.
+func (x *exporting) failures(all []sfm.Note) {
+	for _, n := range all {
+		x.log.Error("export error", "export", filepath.Base(x.order.Dir), "code", n.Code, "message", n.Message)
+	}
+}
+
+// nothing is the error where no file says what is to be exported, or the names cannot be read.
+func (x *exporting) nothing(err, names error) error {
+	var none *export.NothingError
+	if !errors.As(err, &none) || names != nil {
+		return fmt.Errorf("cannot export into %q: %w", x.order.Dir, cmp.Or(names, err))
+	}
+	x.failures(none.Notes)
+	hint := "look at what is wrong with the files, or say with -t what they are of, to have an export without items"
+	if none.Files == 0 {
+		hint = "name files behind the options, or on standard input, one on each line"
+	}
+	return hinted{fmt.Errorf("cannot export into %q: %w", x.order.Dir, err), hint}
 }
 
 // ended is an error, or that it was interrupted.

@@ -16,12 +16,13 @@ import (
 // A printer prints what is read.
 type printer struct {
 	*wanted
-	out   io.Writer
-	warn  func(error)
-	seen  items.Seen
-	days  sfm.Stats // nil unless items are counted
-	wrong int
-	keep  []byte
+	out     io.Writer
+	warn    func(error)
+	seen    items.Seen
+	days    sfm.Stats // nil unless items are counted
+	damaged bool      // not only files are missing
+	wrong   int
+	keep    []byte
 }
 
 // all prints what is wanted of all files.
@@ -45,6 +46,9 @@ func (p *printer) all(ctx context.Context, r *reading, names []string) error {
 		err = errors.New("1 thing could not be read")
 	default:
 		err = fmt.Errorf("%d things could not be read", p.wrong)
+	}
+	if !p.damaged {
+		return hinted{err, "look at the names of the files; all else was printed"}
 	}
 	return hinted{err, "all else was printed; warc check says more of damaged files"}
 }
@@ -84,6 +88,7 @@ func (p *printer) batch(b *batch) error {
 	}
 	if b.wrong != nil {
 		p.wrong++
+		p.damaged = p.damaged || !b.missing
 		p.warn(b.wrong)
 	}
 	return b.fatal

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -57,7 +58,9 @@ type batch struct {
 	text  []byte
 	items []entry
 	wrong error
-	fatal error // of reading, which ends all
+	// missing is a file that cannot be opened, which is what is wrong.
+	missing bool
+	fatal   error // of reading, which ends all
 }
 
 // An entry is one item of a batch.
@@ -154,6 +157,7 @@ func (r *reading) read(ctx context.Context, f *file) {
 	if f.name != stdin {
 		opened, err := os.Open(f.name)
 		if err != nil {
+			a.batch.missing = true
 			a.wrong(fmt.Errorf("cannot read %q: %w", f.name, cause(err)))
 			return
 		}
@@ -174,27 +178,31 @@ type assembly struct {
 	batch *batch
 }
 
+// errNoRecord is a file without any, such as an empty one.
+var errNoRecord = errors.New("there is no record in it")
+
 func (a *assembly) records(in io.Reader) error {
 	reader := a.reader()
 	reader.Borrow = true
 	reader.Report = func(d items.Damage) {
-		place := ""
-		if d.Line > 0 {
-			place = fmt.Sprintf("line %d of ", d.Line)
-		}
-		a.wrong(fmt.Errorf("%s:%d: %s%q: %s", a.file.name, d.Offset, place, d.URI, d.Reason))
+		a.wrong(fmt.Errorf("%s:%d: %s", a.file.name, d.Offset, d))
 	}
+	empty := true // neither a record nor anything else
 	warcs := warc.NewReader(in, warc.ReadOptions{Unverified: true, Report: func(f *warc.Fault) {
-		if f.Damage() {
+		if empty = empty && !f.Damage(); f.Damage() {
 			a.wrong(fmt.Errorf("%s:%d: %s", a.file.name, f.Offset, f.String()))
 		}
 	}})
 	for a.ctx.Err() == nil {
 		rec, err := warcs.Next()
+		if err == io.EOF && empty {
+			return errNoRecord
+		}
 		if err == io.EOF {
 			return nil
 		}
 		if err == nil {
+			empty = false
 			err = reader.Items(rec, a.take)
 		}
 		if err != nil {

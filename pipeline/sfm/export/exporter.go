@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"iter"
 	"log/slog"
+	"slices"
 	"time"
 
 	"srpump/pipeline/sfm"
@@ -88,7 +89,7 @@ type export struct {
 // could not be written.
 func (x *Exporter) Run(ctx context.Context, job Job) (Outcome, error) {
 	s, wrong := sfm.ParseExportStart(job.Body)
-	if s == nil {
+	if s == nil || s.ID == "" { // nobody would know whose status it is
 		return Unfinished, fmt.Errorf("%w: %w", ErrMalformed, wrong)
 	}
 	e := &export{o: &x.o, start: s, body: job.Body, key: job.Key}
@@ -171,7 +172,7 @@ func (e *export) make(ctx context.Context) error {
 		return err
 	}
 	e.making = m
-	e.status.Warnings, e.status.Errors = left.Warnings, left.Errors
+	e.status.Infos, e.status.Warnings, e.status.Errors = left.Infos, left.Warnings, left.Errors
 	e.o.Log.Info("exported", "export", e.start.ID, "items", left.Items, "duplicates", left.Dropped, "files", left.Files, "warcs", left.Warcs)
 	return nil
 }
@@ -194,6 +195,7 @@ func (e *export) finish(why error) (Outcome, error) {
 	if why != nil {
 		e.status.Errors = append(e.status.Errors, noteOf(why))
 	}
+	e.log()
 	r := &record{ID: e.start.ID, Request: digestOf(e.body), Outcome: Succeeded, Key: sfm.StatusKey(e.key), Number: e.o.Out.Next(0)}
 	if len(e.status.Errors) > 0 {
 		r.Outcome = Failed
@@ -213,6 +215,16 @@ func (e *export) finish(why error) (Outcome, error) {
 		}
 	}
 	return e.redo(r)
+}
+
+// log says what the last status will: who runs a service need not see that.
+func (e *export) log() {
+	for _, n := range slices.Concat(e.status.Infos, e.status.Warnings) {
+		e.o.Log.Warn("export warning", "export", e.start.ID, "code", n.Code, "message", n.Message)
+	}
+	for _, n := range e.status.Errors {
+		e.o.Log.Error("export error", "export", e.start.ID, "code", n.Code, "message", n.Message)
+	}
 }
 
 // redo does what follows from a record, as often as it takes.

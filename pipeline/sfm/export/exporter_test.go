@@ -1,10 +1,13 @@
 package export
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -57,7 +60,13 @@ func TestExportMissing(t *testing.T) {
 	}
 	_, api := serve(t, Warc{ID: "1", Path: dir + "/gone"}, Warc{ID: "2", Path: dir + "/fifo"}, Warc{ID: "3", Path: archive(t, dir+"/a", photo("1", "x", 1))})
 	told := &said{}
-	outcome, err := exporter(api, told, "").Run(t.Context(), Job{Body: ask(dir+"/out", ofCollection)})
+	var log bytes.Buffer
+	x := exporter(api, told, "")
+	x.o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	outcome, err := x.Run(t.Context(), Job{Body: ask(dir+"/out", ofCollection)})
+	if strings.Count(log.String(), `level=ERROR msg="export error" export="e 1" code=warc_missing`) != 2 {
+		t.Errorf("logged %s", log.String())
+	}
 	if err != nil || outcome != Failed || told.words() != "running, completed failure warc_missing warc_missing" || contents(t, dir+"/out")["e_1_001.txt"] != "1\n" {
 		t.Error(outcome, err, told.words())
 	}

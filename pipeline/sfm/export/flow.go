@@ -13,10 +13,11 @@ import (
 
 // Left is what became of an export besides its files.
 type Left struct {
-	Items    int64 // that were written
-	Dropped  int64 // duplicates
-	Files    int   // segments
-	Warcs    int   // that were read
+	Items    int64      // that were written
+	Dropped  int64      // duplicates
+	Files    int        // segments
+	Warcs    int        // that were read
+	Infos    []sfm.Note // what was passed over
 	Warnings []sfm.Note
 	Errors   []sfm.Note // what is missing in the export
 }
@@ -29,6 +30,7 @@ type flow struct {
 	left     Left
 	warnings notes
 	errors   notes
+	passed   map[string]int64 // items of other platforms, by kind
 }
 
 // run reads the files and writes the segments.
@@ -110,6 +112,12 @@ func (f *flow) drain(ctx context.Context, l *lane) error {
 	}
 	f.left.Warcs++
 	f.warnings.merge(&l.warnings)
+	for kind, n := range l.passed {
+		if f.passed == nil {
+			f.passed = map[string]int64{}
+		}
+		f.passed[kind] += n
+	}
 	switch {
 	case l.missing != nil:
 		f.errors.add(sfm.WarcMissing, "cannot read %q: %s", l.path, l.missing)
@@ -137,6 +145,9 @@ func (f *flow) write(b *batch) error {
 func (f *flow) result() Left {
 	if f.out.cut > 0 {
 		f.warnings.add(cellCut, "%d texts are longer than a cell of a workbook can be, and cut off", f.out.cut)
+	}
+	if len(f.passed) > 0 {
+		f.left.Infos = append(f.left.Infos, passedOver(f.passed))
 	}
 	f.left.Items, f.left.Files = f.out.total, f.out.number
 	f.left.Warnings, f.left.Errors = f.warnings.list(), f.errors.list()

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"os"
 
 	"srpump/pipeline/sfm"
 	"srpump/pipeline/sfm/items"
@@ -37,6 +36,7 @@ type lane struct {
 	missing  error // it cannot be opened
 	broken   error // it cannot be read on
 	warnings notes
+	passed   map[string]int64 // items of other platforms, by kind
 }
 
 // read reads the file, and hands its batches out until ctx ends.
@@ -50,38 +50,29 @@ func (l *lane) read(ctx context.Context, o *Order, render func(*batch)) {
 	defer f.Close()
 	reader := o.reader()
 	reader.Report = func(d items.Damage) {
-		l.warnings.add(sfm.WarcUnreadable, "%s:%d: %s, line %d: %s", l.path, d.Offset, d.URI, d.Line, d.Reason)
+		l.warnings.add(sfm.WarcUnreadable, "%s:%d: %s", l.path, d.Offset, d.String())
 	}
+	var last ending
 	in := warc.NewReader(f, warc.ReadOptions{Report: func(x *warc.Fault) {
-		if x.Damage() {
+		if x.Damage() && !last.takes(x) {
 			l.warnings.add(sfm.WarcUnreadable, "%s:%d: %s", l.path, x.Offset, x.String())
 		}
 	}})
 	h := &hand{ctx: ctx, lane: l, order: o, render: render}
+	reader.Others = h.other
 	for err == nil && ctx.Err() == nil {
 		var rec *warc.Record
 		if rec, err = in.Next(); err == nil {
+			last.next()
 			err = reader.Items(rec, h.take)
 		}
 	}
 	if err == io.EOF {
-		err = h.pass()
+		err = errors.Join(h.pass(), last.wrong(f))
 	}
 	if err != nil && ctx.Err() == nil {
 		l.broken = cause(err)
 	}
-}
-
-// open opens a WARC file.
-func (o *Order) open(path string) (*os.File, error) {
-	if o.regular {
-		if info, err := os.Stat(path); err != nil {
-			return nil, err
-		} else if !info.Mode().IsRegular() {
-			return nil, errors.New("it is no regular file")
-		}
-	}
-	return os.Open(path)
 }
 
 // A hand fills batches.
@@ -95,6 +86,9 @@ type hand struct {
 
 // take puts an item into a batch, if it is asked for.
 func (h *hand) take(i items.Item) error {
+	if !h.order.mine(&i) {
+		return h.other(i)
+	}
 	if !h.order.wants(&i) {
 		return nil
 	}
@@ -107,6 +101,18 @@ func (h *hand) take(i items.Item) error {
 		return nil
 	}
 	return h.pass()
+}
+
+// other counts an item of another platform.
+func (h *hand) other(i items.Item) error {
+	if !exportable(i.Kind) { // it goes with others
+		return nil
+	}
+	if h.lane.passed == nil {
+		h.lane.passed = map[string]int64{}
+	}
+	h.lane.passed[i.Kind]++
+	return nil
 }
 
 // pass hands the batch over; its rows are made meanwhile.

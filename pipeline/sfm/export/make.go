@@ -2,13 +2,11 @@ package export
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"io"
 	"iter"
-	"os"
 
-	"srpump/pipeline/sfm/items"
-	"srpump/pipeline/warc"
+	"srpump/pipeline/sfm"
 )
 
 // Make does an order: it exports the items in files, in their order, and puts the directory in its
@@ -51,13 +49,16 @@ func begin(o *Order) (*making, error) {
 func (m *making) fill(ctx context.Context, paths iter.Seq[string]) (Left, error) {
 	f := &flow{order: m.order, out: &segments{dir: m.stage.temp, prefix: prefix(m.order.ID), look: &m.order.look, size: m.order.Segment}}
 	err := f.run(ctx, paths)
+	if err == nil && f.left.Warcs == 0 {
+		err = &Refusal{sfm.Note{Code: sfm.NoWarcs, Message: noFiles}}
+	}
 	if err == nil {
 		m.inode, err = m.stage.seal()
 	}
 	if err != nil {
 		f.out.drop()
 		_ = m.stage.discard() // the next one clears what cannot be removed
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && !errors.As(err, new(*Refusal)) {
 			err = &PersistError{fmt.Errorf("cannot write the export: %w", err)}
 		}
 		return Left{}, err
@@ -71,48 +72,4 @@ func (m *making) install() error {
 		return &PersistError{err}
 	}
 	return nil
-}
-
-// Sniff finds the columns of an order without a type: those of the first item in the files. Items of
-// other platforms are left out then.
-func (o *Order) Sniff(ctx context.Context, paths iter.Seq[string]) error {
-	for path := range paths {
-		t, err := sniff(ctx, path)
-		if t != nil {
-			o.look.table = t
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return refuse("there is no item in the files, and no harvest type was given")
-}
-
-// errFound ends the reading of a file.
-var errFound = fmt.Errorf("found")
-
-// sniff is the table of the first item in a file; nil when there is none, or no file.
-func sniff(ctx context.Context, path string) (found *table, err error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, nil // it is missing, and told of when it is exported
-	}
-	defer f.Close()
-	in, reader := warc.NewReader(f, warc.ReadOptions{Unverified: true}), items.Any()
-	for ctx.Err() == nil {
-		rec, err := in.Next()
-		if err == nil {
-			err = reader.Items(rec, func(i items.Item) error {
-				if found = tableOf(&i); found != nil {
-					return errFound
-				}
-				return nil
-			})
-		}
-		if found != nil || err == io.EOF || err != nil {
-			return found, nil
-		}
-	}
-	return nil, ctx.Err()
 }

@@ -67,8 +67,74 @@ func TestMakeDamage(t *testing.T) {
 	if err != nil || contents(t, dir+"/out")["x_001.txt"] != "1\n2\n3\n" {
 		t.Fatalf("left %+v, %v, %v", left, err, contents(t, dir+"/out"))
 	}
-	if len(left.Errors) != 2 || left.Errors[0].Code != sfm.WarcMissing || left.Errors[1].Code != sfm.WarcUnreadable || len(left.Warnings) != 1 || left.Warnings[0].Code != sfm.WarcUnreadable {
+	if len(left.Errors) != 2 || left.Errors[0].Code != sfm.WarcMissing || left.Errors[1].Code != sfm.WarcMissing || len(left.Warnings) != 1 || left.Warnings[0].Code != sfm.WarcUnreadable {
 		t.Errorf("left %+v", left)
+	}
+}
+
+// A file that is cut off, or has no record, makes the export a failure; what was before is exported, and
+// it is told of once.
+func TestMakeCut(t *testing.T) {
+	dir := t.TempDir()
+	sizes := photo("2", "a", 1)
+	sizes[1] += strings.Repeat(" ", 1000)
+	whole, err := os.ReadFile(archive(t, dir+"/whole", photo("1", "a", 1), sizes))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"cut": whole[:len(whole)-30], "empty": nil, "noise": []byte(strings.Repeat("noise ", 100))} {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	left, err := Make(t.Context(), Order{ID: "x", Type: "flickr_user", Format: "dehydrate", Dir: dir + "/out"}, slices.Values([]string{dir + "/cut", dir + "/empty", dir + "/noise"}))
+	if err != nil || !strings.HasPrefix(contents(t, dir+"/out")["x_001.txt"], "1\n") {
+		t.Fatalf("left %+v, %v", left, err)
+	}
+	var said []string
+	for i, n := range left.Errors {
+		_, why, _ := strings.Cut(n.Message, "to its end: ")
+		said = append(said, n.Code+" "+why)
+		if want := []string{"the file ends within the record", "it is empty", "there is no WARC record in it"}[i]; !strings.Contains(why, want) {
+			t.Errorf("%q, want %q", n.Message, want)
+		}
+	}
+	if len(said) != 3 {
+		t.Errorf("said %q, warned %+v", said, left.Warnings)
+	}
+	for _, n := range left.Warnings {
+		if strings.Contains(n.Message, "/cut:") {
+			t.Errorf("told twice: %s", n.Message)
+		}
+	}
+}
+
+// Items of other platforms are counted, whether the type was said or not.
+func TestMakePassedOver(t *testing.T) {
+	dir := t.TempDir()
+	post := [2]string{"https://api.tumblr.com/v2/blog/a/posts", `{"response":{"posts":[{"id":7,"blog_name":"a"},{"id":8,"blog_name":"a"}]}}`}
+	path := archive(t, dir+"/a", photo("1", "a", 1), post)
+	for _, kind := range []string{"flickr_user", ""} {
+		o := Order{ID: "x", Type: kind, Format: "csv", Dir: dir + "/out"}
+		if err := o.Sniff(t.Context(), slices.Values([]string{path})); err != nil {
+			t.Fatal(err)
+		}
+		left, err := Make(t.Context(), o, slices.Values([]string{path, path}))
+		if err != nil || left.Items != 2 || len(left.Infos) != 1 || left.Infos[0].Message != "4 items of other platforms are not in the export: 4 tumblr_posts" {
+			t.Errorf("%q: left %+v, %v", kind, left, err)
+		}
+	}
+}
+
+// An export of no file is refused, and what was there stays.
+func TestMakeOfNoFile(t *testing.T) {
+	dir := t.TempDir()
+	var refusal *Refusal
+	if _, err := Make(t.Context(), Order{ID: "x", Type: "feed", Format: "csv", Dir: dir + "/out"}, slices.Values([]string{})); !errors.As(err, &refusal) || refusal.Code != sfm.NoWarcs {
+		t.Errorf("ended with %v", err)
+	}
+	if _, err := os.Stat(dir + "/out"); err == nil {
+		t.Error("there is an export")
 	}
 }
 

@@ -2,6 +2,8 @@ package export
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"srpump/pipeline/sfm"
 )
@@ -57,4 +59,17 @@ func (n *notes) last(code string) int {
 		}
 	}
 	return last
+}
+
+// PassedOver is the code of the note of items of other platforms than the one that is exported.
+const PassedOver = "items_passed_over"
+
+// passedOver says how many items of which kinds are not in the export.
+func passedOver(counts map[string]int64) sfm.Note {
+	total, kinds := int64(0), ""
+	for _, kind := range slices.Sorted(maps.Keys(counts)) {
+		total += counts[kind]
+		kinds += fmt.Sprintf(", %d %s", counts[kind], kind)
+	}
+	return sfm.Note{Code: PassedOver, Message: fmt.Sprintf("%d items of other platforms are not in the export: %s", total, kinds[2:])}
 }

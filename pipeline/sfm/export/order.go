@@ -62,11 +62,21 @@ func (o *Order) reader() *items.Reader {
 	return items.Any()
 }
 
-// wants tells whether an item is asked for.
-func (o *Order) wants(i *items.Item) bool {
-	if t := o.look.table; t != nil && i.Kind != t.kind || t == nil && !slices.ContainsFunc(tables(), func(t *table) bool { return t.kind == i.Kind }) {
-		return false
+// mine tells whether an item is of the platform that is exported, or of any when that may be.
+func (o *Order) mine(i *items.Item) bool {
+	if t := o.look.table; t != nil {
+		return i.Kind == t.kind
 	}
+	return exportable(i.Kind)
+}
+
+// exportable tells whether items of a kind can be exported; others go with those.
+func exportable(kind string) bool {
+	return slices.ContainsFunc(tables(), func(t *table) bool { return t.kind == kind })
+}
+
+// wants tells whether an item is asked for by its date and owner.
+func (o *Order) wants(i *items.Item) bool {
 	if !i.Date.IsZero() && (!o.Since.IsZero() && i.Date.Before(o.Since) || !o.Until.IsZero() && i.Date.After(o.Until)) {
 		return false
 	}

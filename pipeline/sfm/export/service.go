@@ -187,10 +187,10 @@ func (s *Service) read(name string) *request {
 	}
 	start, err := sfm.ParseExportStart(p.Body)
 	switch {
-	case start == nil && ok:
-		s.reject(name, err)
+	case start == nil && !ok, !ok && start.Format == "": // a person may give a file any name; this is none of ours
 		return nil
-	case start == nil, !ok && start.Format == "": // a person may give a file any name; this is none of ours
+	case start == nil, start.ID == "": // there is nobody to answer
+		s.reject(name, err)
 		return nil
 	case !ok:
 		p.Key = ""

@@ -30,6 +30,7 @@ func TestService(t *testing.T) {
 	if err := os.MkdirAll(in, 0o775); err != nil {
 		t.Fatal(err)
 	}
+	nameless := leave(5, "export.start.flickr.flickr_user", []byte(`{"type":"flickr_user","format":"csv","path":"/x","collection":{"id":"c"}}`))
 	broken := leave(1, "export.start.flickr.flickr_user", []byte("{bad"))
 	leave(2, "export.start.flickr.flickr_user", ask(dir+"/out/1", ofCollection))
 	other := leave(3, "harvest.start.flickr.flickr_user", []byte("{}"))
@@ -61,8 +62,10 @@ func TestService(t *testing.T) {
 	if names, err := spool.List(in); err != nil || len(names) != 1 || names[0] != other {
 		t.Errorf("left are %q, %v", names, err)
 	}
-	if _, err := os.Stat(filepath.Join(dir, "spool", failedDir, broken+".why")); err != nil {
-		t.Error(err)
+	for _, name := range []string{broken, nameless} {
+		if _, err := os.Stat(filepath.Join(dir, "spool", failedDir, name+".why")); err != nil {
+			t.Error(err)
+		}
 	}
 	if contents(t, dir+"/out/3")["e_1_001.csv"] == "" {
 		t.Error("a request without a routing key was not done")

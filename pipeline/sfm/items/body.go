@@ -25,9 +25,10 @@ type page struct {
 	report func(Damage)
 	lines  *lines
 	asked  bool // the file, or who reads it, says that it is of this platform
-	// cut is the record of a stream, which has no end of its own: what is wrong there is no damage. last
-	// is what was wrong, as long as nothing came behind it.
-	cut  bool
+	// cut is the record of a stream, which has no end of its own: what is wrong there is no damage.
+	cut bool
+	// last is what was wrong, as long as nothing came behind it: when the record ends too early it is
+	// that, and not told of twice.
 	last *Damage
 }
 
@@ -42,9 +43,7 @@ func (p *page) emit(i Item) {
 // damaged reports a fault at the line at hand.
 func (p *page) damaged(line int, reason string) {
 	p.tell()
-	if p.last = (&Damage{p.rec.Offset, line, p.target.uri, reason}); !p.cut {
-		p.tell()
-	}
+	p.last = &Damage{p.rec.Offset, line, p.target.uri, reason}
 }
 
 // tell reports what was wrong.
@@ -63,16 +62,14 @@ func (r *Reader) read(f format, rec *warc.Record, t target, yield func(Item) err
 	if rec.IsHTTP() {
 		m, err := warc.ReadMessage(rec.Block)
 		if err != nil {
-			p.damaged(0, err.Error())
-			return nil
+			return p.ended(err)
 		}
 		if m.Status()/100 != 2 {
 			return nil
 		}
 		p.media = m.MediaType()
 		if body, err = m.Payload(); err != nil {
-			p.damaged(0, err.Error())
-			return nil
+			return p.ended(err)
 		}
 	}
 	body = &io.LimitedReader{R: body, N: maxPayload}
@@ -92,12 +89,14 @@ func (p *page) ended(err error) error {
 	switch {
 	case errors.As(err, &s):
 		return s.error
-	case err == nil, errors.As(err, &fault): // its reader tells of a fault
+	case errors.As(err, &fault): // its reader tells of a fault
 		return nil
-	case p.cut && errors.Is(err, io.ErrUnexpectedEOF):
+	case p.cut && (err == nil || errors.Is(err, io.ErrUnexpectedEOF)):
 		return nil
+	case err != nil:
+		p.damaged(0, err.Error())
 	}
-	p.damaged(0, err.Error())
+	p.tell()
 	return nil
 }
 

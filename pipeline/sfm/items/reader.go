@@ -1,6 +1,7 @@
 package items
 
 import (
+	"fmt"
 	"slices"
 
 	"srpump/pipeline/warc"
@@ -22,8 +23,13 @@ type Reader struct {
 	// reported, and the next record goes on.
 	MaxDocument int
 
+	// Others is told of the items of records that are none of the reader's, by their addresses; nil
+	// passes over them unread. What is wrong with them is not reported. An error is that of Items.
+	Others func(Item) error
+
 	formats []format
-	asked   bool // for one platform
+	any     *Reader // of what is none of its own; nil until there is some
+	asked   bool    // for one platform
 	about   about
 	lines   lines
 }
@@ -34,6 +40,14 @@ type Damage struct {
 	Line   int    // of the payload, from 1; 0 is all of it
 	URI    string // of the record
 	Reason string
+}
+
+// String is the damage without its offset.
+func (d Damage) String() string {
+	if d.Line == 0 {
+		return fmt.Sprintf("%q: %s", d.URI, d.Reason)
+	}
+	return fmt.Sprintf("line %d of %q: %s", d.Line, d.URI, d.Reason)
 }
 
 // For is the reader of what harvests of a type, or of several, make; false when one of them is
@@ -74,6 +88,24 @@ func Any() *Reader {
 	return r
 }
 
+// others reads a record of another platform for who wants to know.
+func (r *Reader) others(rec *warc.Record, target target) error {
+	if r.Others == nil {
+		return nil
+	}
+	if r.any == nil {
+		r.any = Any()
+		r.any.lines.borrow, r.any.lines.most = true, r.lines.most
+	}
+	r.any.about = r.about
+	for _, f := range r.any.formats {
+		if f.is(target, r.about) {
+			return r.any.read(f, rec, target, r.Others)
+		}
+	}
+	return nil
+}
+
 // Types are all harvest types that there are readers for.
 func Types() []string {
 	var types []string
@@ -108,5 +140,5 @@ func (r *Reader) Items(rec *warc.Record, yield func(Item) error) error {
 			return r.read(f, rec, target, yield)
 		}
 	}
-	return nil
+	return r.others(rec, target)
 }
