@@ -118,12 +118,12 @@ func (w *Walk) Fetch(ctx context.Context, q Request) (*Answer, error) {
 		case err == nil:
 			err = &StatusError{w.client.scrub.text(q.URL), a.Status}
 		}
-		if try >= tries {
+		if try >= w.most(tries, err) {
 			return a, w.clean(err)
 		}
 		pause := w.again.after(try, a, w.now())
 		w.log.Warn("harvest waits, asking again", "harvest", w.start.ID, "url", w.client.scrub.text(q.URL), "seconds", pause.Seconds(), "error", w.clean(err))
-		if err := w.Sleep(ctx, pause); err != nil {
+		if err := w.await(ctx, q.URL, pause); err != nil {
 			return nil, err
 		}
 	}

@@ -112,12 +112,16 @@ func (l *limits) learn(a *Answer, now time.Time) {
 	if !said || !at.After(now) {
 		return
 	}
+	l.set(hostOf(a.URL), at)
+}
+
+func (l *limits) set(host string, at time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.until == nil {
 		l.until = make(map[string]time.Time)
 	}
-	l.until[hostOf(a.URL)] = at
+	l.until[host] = at
 }
 
 // wait waits until the host of an address may be asked.
@@ -132,5 +136,5 @@ func (l *limits) wait(ctx context.Context, w *Walk, address string) error {
 		return nil
 	}
 	w.log.Info("harvest waits for its rate limit", "harvest", w.start.ID, "host", host, "seconds", pause.Seconds())
-	return w.Sleep(ctx, pause)
+	return w.await(ctx, address, pause)
 }

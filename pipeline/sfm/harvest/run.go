@@ -178,6 +178,7 @@ func (h *harvest) try(ctx context.Context, stop <-chan struct{}) error {
 	go patience(life, stop, cancel)
 	work := newCommitter(cancel)
 	w := h.walk(memory, stop, func(c closed) { work.do(func() error { return h.commit(c) }) })
+	w.waits = func(n sfm.Note) { work.do(func() error { return h.tellWait(n) }) }
 	quiet := h.regularly(work)
 	err = h.safely(life, w)
 	quiet()

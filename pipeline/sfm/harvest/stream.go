@@ -41,12 +41,12 @@ func (w *Walk) Stream(ctx context.Context, q Request, each func(line []byte) err
 		case a != nil:
 			err = &StatusError{w.client.scrub.text(q.URL), a.Status}
 		}
-		if err != nil && try >= w.again.Tries && lines == 0 {
+		if err != nil && try >= w.most(w.again.Tries, err) && lines == 0 {
 			return w.clean(err)
 		}
 		pause := w.again.after(try, a, w.now())
 		w.log.Warn("harvest waits, asking again", "harvest", w.start.ID, "url", w.client.scrub.text(q.URL), "seconds", pause.Seconds(), "error", w.clean(err))
-		if err := w.Sleep(ctx, pause); err != nil {
+		if err := w.await(ctx, q.URL, pause); err != nil {
 			return err
 		}
 		if lines > 0 || err == nil {

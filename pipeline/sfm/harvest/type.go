@@ -18,6 +18,8 @@ type Type struct {
 	Module  string
 	APIBase string // without a slash at its end; "" where the seed says it
 	Stream  bool   // it goes on until it is stopped
+	// Apart tells that each seed has a server of its own: no seed waits long for that of another.
+	Apart bool
 	// MinSeeds and MaxSeeds are how many a request may have; -1 is any number.
 	MinSeeds, MaxSeeds int
 	// Secrets are the names of query parameters and headers that are not to be recorded, besides
@@ -27,6 +29,8 @@ type Type struct {
 	// told to end, with a *Refusal when trying again is of no use, and with anything else to be
 	// tried again from the state it has kept.
 	Walk func(ctx context.Context, w *Walk) error
+	// Check tells what else of a request makes no sense, before anything is asked; may be nil.
+	Check func(*sfm.Start) error
 }
 
 // ErrStopped is a harvest that is to end or to pause.
@@ -51,6 +55,11 @@ func (t *Type) check(s *sfm.Start) error {
 		return Refuse(sfm.BadRequest, "a harvest of type %s has at least %d seeds, this one %d", t.Name, t.MinSeeds, n)
 	case t.MaxSeeds >= 0 && n > t.MaxSeeds:
 		return Refuse(sfm.BadRequest, "a harvest of type %s has at most %d seeds, this one %d", t.Name, t.MaxSeeds, n)
+	case t.Check == nil:
+		return nil
+	}
+	if err := t.Check(s); err != nil {
+		return Refuse(sfm.BadRequest, "%s", err)
 	}
 	return nil
 }

@@ -24,6 +24,7 @@ type Walk struct {
 	memory *memory
 	limits limits
 	again  Patience
+	waits  func(sfm.Note)  // tells that it waits
 	stop   <-chan struct{} // closed when the harvest is to end or pause
 }
 
@@ -33,6 +34,9 @@ func (w *Walk) Start() *sfm.Start { return w.start }
 // Base is what addresses begin with, without a slash at its end: the option api_base, or that of the
 // type.
 func (w *Walk) Base() string { return w.base }
+
+// Apart tells whether each seed has a server of its own.
+func (w *Walk) Apart() bool { return w.kind.Apart }
 
 // Log is for what operators should see; requesters see notes.
 func (w *Walk) Log() *slog.Logger { return w.log }

@@ -22,7 +22,7 @@ import (
 // that has not changed is not sent again. RFC 9110 §13.1; RFC 5005 §3 and "JSON Feed 1.1",
 // next_url, for feeds of several pages, of which the option pages allows as many.
 func feed() *harvest.Type {
-	return &harvest.Type{Name: "feed", Platform: "feed", Service: "Feed Harvester", Module: "feed_harvester", MinSeeds: 1, MaxSeeds: -1,
+	return &harvest.Type{Name: "feed", Platform: "feed", Service: "Feed Harvester", Module: "feed_harvester", MinSeeds: 1, MaxSeeds: -1, Apart: true, Check: plainTokens,
 		Walk: func(ctx context.Context, w *harvest.Walk) error {
 			return each(ctx, w, func(ctx context.Context, seed sfm.Seed) error { return feedSeed(ctx, w, seed) })
 		}}
@@ -140,12 +140,13 @@ func readFeed(a *harvest.Answer) (next string, err error) {
 func readJSONFeed(body []byte) (string, error) {
 	var f struct {
 		Version string
+		Items   []json.RawMessage
 		Next    string `json:"next_url"`
 	}
 	if err := json.Unmarshal(body, &f); err != nil {
 		return "", fmt.Errorf("%w: %w", errNoFeed, err)
 	}
-	if !strings.HasPrefix(f.Version, "https://jsonfeed.org/version/") {
+	if !strings.HasPrefix(f.Version, "https://jsonfeed.org/version/") || f.Items == nil {
 		return "", errNoFeed
 	}
 	return f.Next, nil
@@ -154,10 +155,10 @@ func readJSONFeed(body []byte) (string, error) {
 func readXMLFeed(body []byte) (next string, err error) {
 	d := xml.NewDecoder(bytes.NewReader(body))
 	d.Strict, d.Entity, d.CharsetReader = false, xml.HTMLEntity, charset.NewReaderLabel
-	depth := 0
+	depth, began := 0, false
 	for {
 		token, err := d.Token()
-		if err == io.EOF && depth == 0 {
+		if err == io.EOF && depth == 0 && began {
 			return next, nil
 		}
 		if err != nil {
@@ -168,7 +169,7 @@ func readXMLFeed(body []byte) (next string, err error) {
 			if name := e.Name.Local; depth == 0 && name != "rss" && name != "RDF" && name != "feed" {
 				return "", errNoFeed
 			}
-			depth++
+			depth, began = depth+1, true
 			if depth <= 3 && e.Name.Local == "link" && attribute(e, "rel") == "next" {
 				next = attribute(e, "href")
 			}

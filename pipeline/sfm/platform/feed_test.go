@@ -3,7 +3,9 @@ package platform_test
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"srpump/pipeline/sfm/harvest"
 	"srpump/pipeline/sfm/platform/apitest"
 	"srpump/pipeline/warc"
 )
@@ -57,6 +59,36 @@ func TestFeedTrouble(t *testing.T) {
 	}
 	s.Fail("/good", -1, apitest.Status(503))
 	b.run(a).failed("503")
+}
+
+// What only looks like an answer is no feed, and a token that is no text no request.
+func TestFeedNone(t *testing.T) {
+	t.Parallel()
+	s := apitest.OpenSite(t)
+	s.Page("/empty", "application/rss+xml", "")
+	s.Page("/blank", "application/rss+xml", " \n\t")
+	s.Page("/object", "application/feed+json", `{"version":"https://jsonfeed.org/version/1.1","items":{}}`)
+	s.Page("/none", "application/feed+json", `{"version":"https://jsonfeed.org/version/1.1"}`)
+	b := newBed(t, "feed", "")
+	b.run(ask{seeds: seeds(s.URL+"/empty", s.URL+"/blank", s.URL+"/object", s.URL+"/none")}).succeeded().
+		warned("feed_unreadable seed0", "feed_unreadable seed1", "feed_unreadable seed2", "feed_unreadable seed3")
+	b.run(ask{seeds: seeds(s.URL+"/empty", object{"a": "b"})}).failed("bad_request seeds[1].token")
+	b.run(ask{seeds: seeds([]string{"a"})}).failed("bad_request seeds[0].token")
+}
+
+// A server that does not want to be asked for days, and one that is not there, keep nobody else waiting.
+func TestFeedApart(t *testing.T) {
+	t.Parallel()
+	busy, s := apitest.OpenSite(t), apitest.OpenSite(t)
+	busy.Fail("/", -1, apitest.Status(429, "Retry-After", "999999"))
+	s.Page("/good", "application/rss+xml", apitest.RSS("", "one"))
+	b := newBed(t, "feed", "")
+	b.options.Patience = harvest.Patience{Tries: 3, Pause: time.Millisecond}
+	out := b.run(ask{seeds: seeds(busy.URL+"/a", busy.URL+"/b", "http://nowhere.invalid/feed", s.URL+"/good")}).succeeded()
+	out.warned("token_unavailable seed0", "token_unavailable seed1", "token_not_found seed2")
+	if len(out.ids()) != 1 || len(busy.Asked("/")) != 1 {
+		t.Errorf("items %q, asked %v", out.ids(), busy.Asked("/"))
+	}
 }
 
 // A feed of several pages is walked as far as is allowed; one that goes in circles is a failure.

@@ -38,7 +38,7 @@ func together(ctx context.Context, w *harvest.Walk, listen func(context.Context,
 	seeds := w.Start().Seeds
 	ends := make(chan ending, len(seeds))
 	for _, seed := range seeds {
-		go func() { ends <- ending{seed, listen(ctx, seed)} }()
+		go func() { ends <- ending{seed, apart(w, listen(ctx, seed))} }()
 	}
 	var first error
 	for range seeds {

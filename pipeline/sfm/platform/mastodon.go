@@ -23,7 +23,7 @@ const mastodonPage = "40"
 // where any later walk goes on. API: Mastodon, methods accounts and timelines.
 func mastodonTimeline() *harvest.Type {
 	return &harvest.Type{Name: "mastodon_timeline", Platform: "mastodon", Service: "Mastodon Harvester", Module: "mastodon_harvester",
-		MinSeeds: 1, MaxSeeds: -1, Secrets: []string{"access_token"},
+		MinSeeds: 1, MaxSeeds: -1, Apart: true, Secrets: []string{"access_token"},
 		Walk: func(ctx context.Context, w *harvest.Walk) error {
 			return each(ctx, w, func(ctx context.Context, seed sfm.Seed) error { return mastodonSeed(ctx, w, seed) })
 		}}

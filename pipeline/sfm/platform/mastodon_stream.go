@@ -14,7 +14,7 @@ import (
 // public@host, or makes itself, local@host. API: Mastodon, method streaming, over HTTP.
 func mastodonStream() *harvest.Type {
 	return &harvest.Type{Name: "mastodon_stream", Platform: "mastodon", Service: "Mastodon Harvester", Module: "mastodon_harvester",
-		Stream: true, MinSeeds: 1, MaxSeeds: -1, Secrets: []string{"access_token"},
+		Stream: true, Apart: true, MinSeeds: 1, MaxSeeds: -1, Secrets: []string{"access_token"},
 		Walk: func(ctx context.Context, w *harvest.Walk) error {
 			return together(ctx, w, func(ctx context.Context, seed sfm.Seed) error { return mastodonListen(ctx, w, seed) })
 		}}

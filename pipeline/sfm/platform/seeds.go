@@ -20,7 +20,7 @@ func each(ctx context.Context, w *harvest.Walk, walk func(context.Context, sfm.S
 	var failed []error
 	row := 0
 	for _, seed := range w.Start().Seeds {
-		err := walk(ctx, seed)
+		err := apart(w, walk(ctx, seed))
 		var trouble *seedError
 		switch {
 		case errors.As(err, &trouble):
@@ -41,6 +41,29 @@ func each(ctx context.Context, w *harvest.Walk, walk func(context.Context, sfm.S
 		}
 	}
 	return errors.Join(failed...)
+}
+
+// apart makes trouble with a seed of what is about its own server, and will not be better soon: it is
+// not there at all, or does not want to be asked.
+func apart(w *harvest.Walk, err error) error {
+	var busy *harvest.BusyError
+	switch {
+	case errors.As(err, &busy):
+		return &seedError{unavailable, err.Error()}
+	case w.Apart() && harvest.Nowhere(err):
+		return &seedError{notFound, err.Error()}
+	}
+	return err
+}
+
+// plainTokens tells of a seed whose token is no text.
+func plainTokens(s *sfm.Start) error {
+	for i, seed := range s.Seeds {
+		if t := seed.Token; len(t) > 0 && (t[0] == '{' || t[0] == '[') {
+			return &sfm.MemberError{Member: fmt.Sprintf("seeds[%d].token", i), Reason: "is not an address but an object or a list"}
+		}
+	}
+	return nil
 }
 
 // amount is a number of the request, above 0.
@@ -76,6 +99,7 @@ const (
 	notFound     = "not_found"
 	unauthorized = "unauthorized"
 	suspended    = "suspended"
+	unavailable  = "unavailable" // for now
 )
 
 // known is the code of a warning: what the seed is known by and its trouble, such as uid_not_found.

@@ -36,7 +36,7 @@ func web() *harvest.Type { return webTo(public) }
 
 // webTo is web with another rule for which addresses are public.
 func webTo(public func(netip.Addr) bool) *harvest.Type {
-	return &harvest.Type{Name: sfm.TypeWeb, Service: "Web Harvester", Module: "web_harvester", MinSeeds: 1, MaxSeeds: -1,
+	return &harvest.Type{Name: sfm.TypeWeb, Service: "Web Harvester", Module: "web_harvester", MinSeeds: 1, MaxSeeds: -1, Apart: true, Check: plainTokens,
 		Walk: func(ctx context.Context, w *harvest.Walk) error {
 			c := &crawler{w: w, public: public, hosts: make(map[string]*host), max: amount(w, "max_bytes", webMax), obey: w.Flag("robots", true),
 				delay: duration(w, "delay", webDelay), patience: duration(w, "timeout", webPatience)}
