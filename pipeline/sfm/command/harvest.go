@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -94,6 +95,9 @@ func (h *harvesting) addBase(text string) error {
 	if !ok || strings.Contains(name, "/") {
 		name, base = "", text
 	}
+	if base == "" || !platform.Base(base) {
+		return fmt.Errorf("%q is no address such as http://host:8080", base)
+	}
 	found := false
 	for _, t := range platform.Types() {
 		if name == "" || name == t.Name {
@@ -119,8 +123,8 @@ func (c Harvest) Serve(ctx context.Context, args []string, in io.Reader, out io.
 	switch {
 	case err == nil && h.spool != "" && len(files) > 0:
 		err = errors.New("requests come from the spool or from files, not from both")
-	case err == nil && (h.Tries < 0 || h.jobs < 1 || h.Roll <= 0 || h.Size <= 0):
-		err = errors.New("-t must not be below 0; -j, -r and -z must be above it")
+	case err == nil:
+		err = h.sensible()
 	}
 	if err != nil {
 		return mistake{err, harvestUsage}
@@ -152,6 +156,25 @@ func (c Harvest) Serve(ctx context.Context, args []string, in io.Reader, out io.
 		h.Log = log(slog.LevelInfo)
 	}
 	return h.each(ctx, files, in, out)
+}
+
+// mostSize is the most of -z, in bytes.
+const mostSize = 2 << 30
+
+// sensible names an option whose value cannot be meant.
+func (h *harvesting) sensible() error {
+	base, err := url.Parse(h.base)
+	switch {
+	case h.Tries < 0 || h.TryPause < 0:
+		return errors.New("-t and -w must not be below 0")
+	case h.jobs < 1 || h.Roll <= 0 || h.Size <= 0:
+		return errors.New("-j, -r and -z must be above 0")
+	case h.Size > mostSize:
+		return fmt.Errorf("-z must not be above %d", mostSize)
+	case h.base != "" && (err != nil || base.Scheme == "" || base.Host == "" && base.Scheme != "file"):
+		return errors.New("-p must be a URL such as http://host/")
+	}
+	return nil
 }
 
 // serve does what is asked for in a spool.

@@ -74,6 +74,9 @@ func TestFeedNone(t *testing.T) {
 		warned("feed_unreadable seed0", "feed_unreadable seed1", "feed_unreadable seed2", "feed_unreadable seed3")
 	b.run(ask{seeds: seeds(s.URL+"/empty", object{"a": "b"})}).failed("bad_request seeds[1].token")
 	b.run(ask{seeds: seeds([]string{"a"})}).failed("bad_request seeds[0].token")
+	for name, value := range (object{"incremental": "maybe", "pages": -1, "delay": "x", "robots": 2, "overlap": "1h", "api_base": "nowhere"}) {
+		b.run(ask{seeds: seeds(s.URL + "/empty"), options: object{name: value}}).failed("bad_request options." + name)
+	}
 }
 
 // A server that does not want to be asked for days, and one that is not there, keep nobody else waiting.

@@ -2,9 +2,9 @@ package platform
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"srpump/pipeline/sfm"
@@ -68,10 +68,8 @@ func plainTokens(s *sfm.Start) error {
 
 // amount is a number of the request, above 0.
 func amount(w *harvest.Walk, name string, preset int64) int64 {
-	if n, ok := w.Start().Options[name].(json.Number); ok {
-		if i, err := n.Int64(); err == nil && i > 0 {
-			return i
-		}
+	if n, err := strconv.ParseInt(w.Option(name), 10, 64); err == nil && n > 0 {
+		return n
 	}
 	return preset
 }

@@ -11,8 +11,12 @@ import "srpump/pipeline/sfm/harvest"
 
 // Types are the harvest types there are.
 func Types() []*harvest.Type {
-	return []*harvest.Type{
+	all := []*harvest.Type{
 		flickrUser(), tumblrBlogPosts(), mastodonTimeline(), mastodonStream(), blueskyAuthor(), blueskyJetstream(), feed(), web(),
 		twitterSearch2(), twitterUserTimeline2(), twitterFilterStream(), twitterSearch(), twitterFilter(),
 	}
+	for _, t := range all {
+		checked(t)
+	}
+	return all
 }
