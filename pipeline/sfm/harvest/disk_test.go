@@ -97,6 +97,11 @@ func TestDiskFull(t *testing.T) {
 			} else if err != nil || outcome != want || codes(d.last().Errors) != note {
 				t.Errorf("outcome %s", end)
 			}
+			for _, e := range d.last().Errors {
+				if !strings.Contains(e.Message, disk.dir) {
+					t.Errorf("the place is not named: %v", e)
+				}
+			}
 			first := counted(d.last())
 			d.run(t.Context(), d.job("a2", "flickr_user", joe), harvest.Succeeded)
 			if n := first + counted(d.last()); n != 30 && n != 31 { // one was on its way, and is in both
@@ -146,6 +151,9 @@ func TestDiskFullBefore(t *testing.T) {
 	d.run(t.Context(), d.job("a1", "flickr_user", joe), harvest.Failed)
 	if codes(d.last().Errors) != "msg_persist_error" || len(api.Asked("")) > 0 {
 		t.Errorf("ended with %+v", d.last())
+	}
+	if e := d.last().Errors; len(e) != 1 || !strings.Contains(e[0].Message, d.collection) {
+		t.Errorf("the place is not named: %v", e)
 	}
 }
 
