@@ -80,8 +80,9 @@ func (x *exporting) addPrefix(text string) error {
 
 // The options that belong to one way of calling it; all others are for each.
 const (
-	forFiles = " d f item-end item-start n t u "
-	forLists = " harvest-end harvest-start warc-end warc-start "
+	needValue = " a o s "
+	forFiles  = " d f item-end item-start n t u "
+	forLists  = " harvest-end harvest-start warc-end warc-start "
 )
 
 // check tells what does not go together.
@@ -89,6 +90,9 @@ func (x *exporting) check(fs *flag.FlagSet, args []string) (err error) {
 	fs.Visit(func(f *flag.Flag) {
 		name := " " + f.Name + " "
 		switch {
+		case strings.Contains(needValue, name) && f.Value.String() == "":
+			err = fmt.Errorf("-%s is given without a value", f.Name)
+		case err != nil:
 		case x.order.Dir == "" && strings.Contains(forFiles, name):
 			err = fmt.Errorf("-%s goes with -o; a request says for itself what it asks for", f.Name)
 		case !x.list && strings.Contains(forLists, name):
@@ -103,6 +107,8 @@ func (x *exporting) check(fs *flag.FlagSet, args []string) (err error) {
 	}
 	switch {
 	case err != nil:
+	case x.order.Dir != "" && x.base != "":
+		err = errors.New("-o and -a do not go together: -o exports the files that are named, and asks nobody")
 	case ways > 1:
 		err = errors.New("-list, -o and -s do not go together")
 	case x.order.Dir == "" && x.base == "":
@@ -162,6 +168,9 @@ func (c Export) Serve(ctx context.Context, args []string, in io.Reader, out io.W
 	}
 	if x.log = log(slog.LevelWarn); x.verbose || x.spool != "" {
 		x.log = log(slog.LevelInfo)
+	}
+	if x.api != nil {
+		x.api.Log = x.log
 	}
 	debug.SetGCPercent(exportGC)
 	switch {

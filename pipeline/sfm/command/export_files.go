@@ -138,13 +138,13 @@ func (x *exporting) listed(ctx context.Context, collections []string, out io.Wri
 	for _, start := range collections {
 		id, err := x.api.Collection(ctx, start)
 		if err != nil {
-			return err
+			return asked(ctx, err)
 		}
 		q := x.query
 		q.Collection = id
 		warcs, err := x.api.Warcs(ctx, q)
 		if err != nil {
-			return err
+			return asked(ctx, err)
 		}
 		for _, w := range warcs {
 			paths[x.prefixes.Local(w.Path)] = true
@@ -163,4 +163,15 @@ func (x *exporting) listed(ctx context.Context, collections []string, out io.Wri
 		return fmt.Errorf("cannot print: %w", err)
 	}
 	return nil
+}
+
+// asked is an error of the API, with what to do about it.
+func asked(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return interrupted{"the list of files"}
+	case errors.As(err, new(*export.AnswerError)):
+		return hinted{err, "is that the REST API of SFM? -a names it, such as http://api:8080"}
+	}
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -15,6 +16,9 @@ import (
 // An API is the REST API of SFM: what collections there are, and which WARC files they have. It asks
 // for no password, and gives none.
 type API struct {
+	// Log is told of each question that is asked again.
+	Log *slog.Logger
+
 	base   *url.URL
 	client *http.Client
 	wait   func(ctx context.Context, d time.Duration) error
@@ -39,7 +43,8 @@ func NewAPI(base string) (*API, error) {
 	}
 	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), strings.TrimSuffix(apiRoot, "/")) + apiRoot
 	u.RawQuery, u.Fragment = "", ""
-	return &API{u, &http.Client{Timeout: apiTimeout, CheckRedirect: stay}, pause}, nil
+	client := &http.Client{Timeout: apiTimeout, CheckRedirect: stay}
+	return &API{Log: slog.New(slog.DiscardHandler), base: u, client: client, wait: pause}, nil
 }
 
 // errElsewhere is an answer that sends to another host.
@@ -86,18 +91,23 @@ func (a *API) all(ctx context.Context, list string, q url.Values, take func(json
 		}
 		n, fresh, err := take(p.Results)
 		if err != nil {
-			return pages, fmt.Errorf("cannot read the answer of %s: %w", a.base, err)
+			return pages, fmt.Errorf("cannot read the list of %s at %s: %w", list, a.base, err)
 		}
 		got += n
 		if p.Next == nil || *p.Next == "" {
 			return pages, nil
 		}
 		next, err := url.Parse(*p.Next)
-		if err != nil || next.RawQuery == query || n == 0 || pages == maxPages || fresh == 0 && got > 2*p.Count {
+		if err != nil || next.RawQuery == query || n == 0 || pages == maxPages || endless(got, fresh, p.Count) {
 			return pages, fmt.Errorf("the list of %s at %s has no end", list, a.base)
 		}
 		query = next.RawQuery
 	}
+}
+
+// endless tells of a list that has brought more than it said it has, though it may change meanwhile.
+func endless(got, fresh, count int) bool {
+	return fresh == 0 && got > 2*count || got > 2*count+pageSize
 }
 
 // page asks for one, and again when the server cannot answer now.
@@ -111,8 +121,9 @@ func (a *API) page(ctx context.Context, list, query string) (*page, error) {
 		if !again || try == apiTries {
 			return nil, err
 		}
-		if stopped := a.wait(ctx, apiPause<<(try-1)); stopped != nil {
-			return nil, errors.Join(err, stopped)
+		a.Log.Warn("asking again", "list", list, "try", try, "error", err)
+		if a.wait(ctx, apiPause<<(try-1)) != nil {
+			return nil, err // which says more than that it was interrupted
 		}
 	}
 }
@@ -142,8 +153,8 @@ func (a *API) ask(ctx context.Context, list, query string) (p *page, again bool,
 		return nil, false, fmt.Errorf("the answer of %s is longer than %d MiB", u.Redacted(), maxPage>>20)
 	}
 	p = new(page)
-	if err := json.Unmarshal(body, p); err != nil {
-		return nil, false, fmt.Errorf("the answer of %s cannot be read: %w", u.Redacted(), err)
+	if err := json.Unmarshal(body, p); err != nil || p.Results == nil {
+		return nil, false, &AnswerError{u.Redacted(), list, body, err}
 	}
 	return p, false, nil
 }

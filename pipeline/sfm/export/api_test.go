@@ -1,7 +1,9 @@
 package export
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -77,7 +79,12 @@ func TestServerErrors(t *testing.T) {
 			}
 			return left >= 0
 		}
+		var log bytes.Buffer
+		api.Log = slog.New(slog.NewTextHandler(&log, nil))
 		got, err := api.Warcs(t.Context(), Query{Collection: "c"})
+		if n := strings.Count(log.String(), `msg="asking again" list=warcs try=`); n != test.asked-1 {
+			t.Errorf("%d: asked %d times, logged %d: %s", test.status, test.asked, n, log.String())
+		}
 		if (err == nil && len(got) == 1) != test.ok || len(s.asked) != test.asked {
 			t.Errorf("%d: got %v, %v, asked %d times", test.status, got, err, len(s.asked))
 		}
@@ -100,6 +107,19 @@ func TestBadAnswers(t *testing.T) {
 		if got, err := api.Warcs(t.Context(), Query{Collection: "c"}); err == nil || len(s.asked) > 9 {
 			t.Errorf("%s: got %v, asked %d times", body, got, len(s.asked))
 		}
+	}
+}
+
+// A list that never ends, and always brings something new, is given up.
+func TestEndlessList(t *testing.T) {
+	s, api := serve(t)
+	s.odd = func(w http.ResponseWriter, _ *http.Request) bool {
+		n := len(s.asked)
+		_, _ = fmt.Fprintf(w, `{"count":1,"next":"http://h/?offset=%d","results":[{"warc_id":"%d","path":"/%d"}]}`, n, n, n)
+		return true
+	}
+	if got, err := api.Warcs(t.Context(), Query{Collection: "c"}); err == nil || !strings.Contains(err.Error(), "has no end") || len(s.asked) > 300 {
+		t.Errorf("got %d, %v, asked %d times", len(got), err, len(s.asked))
 	}
 }
 

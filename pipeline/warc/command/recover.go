@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -25,8 +26,8 @@ func recoverVerb(fs *flag.FlagSet) func(*run) error {
 	fs.StringVar(&m.to, "o", "", "leave the file and copy what is whole to this `file`, which must not exist")
 	return func(r *run) error {
 		m.run = r
-		if m.to != "" && (len(r.args) > 1 || m.dry) {
-			return mistake{errors.New("-o goes with one file, and not with -n"), "warc recover [-n | -o file] file ..."}
+		if m.to != "" && len(r.args) > 1 {
+			return mistake{errors.New("-o goes with one file"), "warc recover [-n] [-o file] file ..."}
 		}
 		return m.all()
 	}
@@ -73,11 +74,30 @@ func (m *mending) file(name string) error {
 	return err
 }
 
+// target finds out whether a copy can be made under its name.
+func (m *mending) target() error {
+	_, err := os.Lstat(m.to)
+	if err == nil {
+		return fmt.Errorf("cannot make %q: the file exists", m.to)
+	}
+	dir := filepath.Dir(m.to)
+	if _, err := os.Stat(dir); err != nil {
+		return fmt.Errorf("cannot make %q: %q: %w", m.to, dir, cause(err))
+	}
+	return nil
+}
+
 // copy writes under a temporary name, and gives the file its own when it is on the disk.
 func (m *mending) copy(f *os.File) (got warc.Recovery, err error) {
+	if err := m.target(); err != nil {
+		return got, err
+	}
+	if m.dry {
+		return warc.Copy(io.Discard, f, warc.ReadOptions{})
+	}
 	out, err := os.CreateTemp(filepath.Dir(m.to), "."+filepath.Base(m.to)+".*")
 	if err != nil {
-		return got, err
+		return got, fmt.Errorf("cannot make %q: %w", m.to, cause(err))
 	}
 	defer os.Remove(out.Name())
 	defer out.Close()
