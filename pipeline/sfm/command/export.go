@@ -228,7 +228,7 @@ func (x *exporting) requests(ctx context.Context, files []string, in io.Reader, 
 		case err != nil:
 			return fmt.Errorf("cannot make the export of %q: %w", name, err)
 		case outcome == export.Stopped:
-			return interrupted{name}
+			return interrupted{fmt.Sprintf("the export of %q", name)}
 		case outcome == export.Failed:
 			failed++
 		}
@@ -240,8 +240,8 @@ func (x *exporting) requests(ctx context.Context, files []string, in io.Reader, 
 }
 
 // An interrupted export was not made.
-type interrupted struct{ name string }
+type interrupted struct{ what string }
 
-func (i interrupted) Error() string   { return fmt.Sprintf("the export of %q was interrupted", i.name) }
+func (i interrupted) Error() string   { return i.what + " was interrupted" }
 func (i interrupted) Hint() string    { return "nothing of it is left; run it again" }
 func (i interrupted) ExitStatus() int { return exitPaused }

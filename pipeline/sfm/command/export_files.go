@@ -73,7 +73,7 @@ func (x *exporting) nothing(err, names error) error {
 // ended is an error, or that it was interrupted.
 func (x *exporting) ended(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
-		return interrupted{x.order.Dir}
+		return interrupted{fmt.Sprintf("the export into %q", x.order.Dir)}
 	}
 	return err
 }
@@ -169,7 +169,7 @@ func (x *exporting) listed(ctx context.Context, collections []string, out io.Wri
 func asked(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
-		return interrupted{"the list of files"}
+		return interrupted{"the list of WARC files"}
 	case errors.As(err, new(*export.AnswerError)):
 		return hinted{err, "is that the REST API of SFM? -a names it, such as http://api:8080"}
 	}
