@@ -190,7 +190,7 @@ func (x *exporting) exporter(to export.Outbox, records string) *export.Exporter 
 	if err != nil {
 		host = "localhost"
 	}
-	return export.New(export.Options{API: x.api, Out: to, Local: x.prefixes.Local, Records: records, Plain: x.raw, Host: host,
+	return export.New(export.Options{API: x.api, Out: to, Prefixes: x.prefixes, Records: records, Plain: x.raw, Host: host,
 		Instance: strconv.Itoa(os.Getpid()), Log: x.log, Now: time.Now})
 }
 

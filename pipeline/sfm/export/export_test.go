@@ -166,7 +166,7 @@ func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)
 
 // exporter is one whose paths are as they are.
 func exporter(api *API, out Outbox, records string) *Exporter {
-	return New(Options{API: api, Out: out, Local: filepath.Clean, Records: records, Host: "h", Instance: "7", Log: quiet(), Now: time.Now})
+	return New(Options{API: api, Out: out, Records: records, Host: "h", Instance: "7", Log: quiet(), Now: time.Now})
 }
 
 // ask is an export start message.

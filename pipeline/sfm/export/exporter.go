@@ -23,9 +23,9 @@ type Outbox interface {
 
 // Options are how exports are made.
 type Options struct {
-	API   *API
-	Out   Outbox
-	Local func(path string) string // where a path of messages and of the API is here
+	API      *API
+	Out      Outbox
+	Prefixes sfm.Prefixes // where the paths of messages and of the API are here
 	// Records is a directory for how exports have ended; "" keeps nothing, and one that was killed
 	// is made anew.
 	Records string
@@ -106,7 +106,11 @@ func (x *Exporter) Run(ctx context.Context, job Job) (Outcome, error) {
 	if wrong != nil {
 		return e.finish(refuse("%s", wrong))
 	}
-	err = e.make(ctx)
+	dir, err := e.o.Prefixes.Resolve(s.Path)
+	if err != nil {
+		return e.finish(refuse("%s", err))
+	}
+	err = e.make(ctx, dir)
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return Stopped, nil
@@ -134,10 +138,10 @@ func (e *export) begin() error {
 	return e.o.Out.Put(e.o.Out.Next(0), sfm.StatusKey(e.key), e.start.ID, nil, body)
 }
 
-// order is what the message asks for.
-func (e *export) order() Order {
+// order is what the message asks for, in a directory of this host.
+func (e *export) order(dir string) Order {
 	s := e.start
-	o := Order{ID: s.ID, Type: s.Type, Format: s.Format, Dir: e.o.Local(s.Path), Segment: s.SegmentSize, Dedupe: s.Dedupe, Plain: e.o.Plain,
+	o := Order{ID: s.ID, Type: s.Type, Format: s.Format, Dir: dir, Segment: s.SegmentSize, Dedupe: s.Dedupe, Plain: e.o.Plain,
 		Since: s.ItemDateStart.Time, Until: s.ItemDateEnd.Time, regular: true}
 	for _, seed := range s.Seeds {
 		if seed.UID == "" { // a query has none, and what it found is of anybody
@@ -150,8 +154,8 @@ func (e *export) order() Order {
 }
 
 // make finds the files and fills the directory. What is missing goes into the status.
-func (e *export) make(ctx context.Context) error {
-	o := e.order()
+func (e *export) make(ctx context.Context, dir string) error {
+	o := e.order(dir)
 	m, err := begin(&o)
 	if err != nil {
 		return err
@@ -180,7 +184,7 @@ func (e *export) make(ctx context.Context) error {
 func (e *export) paths(warcs []Warc) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, w := range warcs {
-			if !yield(e.o.Local(w.Path)) {
+			if !yield(e.o.Prefixes.Local(w.Path)) {
 				return
 			}
 		}

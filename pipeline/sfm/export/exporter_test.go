@@ -172,3 +172,24 @@ func TestUnfinished(t *testing.T) {
 		t.Error(outcome, err, told.words())
 	}
 }
+
+// A directory outside of what is served, or that climbs, is refused before anything is asked.
+func TestExportOutside(t *testing.T) {
+	dir := t.TempDir()
+	_, api := serve(t, Warc{ID: "1", Path: archive(t, dir+"/a", photo("1", "x", 1))})
+	for _, path := range []string{"/etc/out", "/sfm-data/../../etc/out", "out"} {
+		told := &said{}
+		x := exporter(api, told, "")
+		x.o.Prefixes = sfm.Prefixes{{Message: "/sfm-data", Local: dir}}
+		outcome, err := x.Run(t.Context(), Job{Body: ask(path, ofCollection)})
+		if err != nil || outcome != Failed || !strings.HasSuffix(told.words(), "completed failure bad_request") {
+			t.Error(path, outcome, err, told.words())
+		}
+	}
+	told := &said{}
+	x := exporter(api, told, "")
+	x.o.Prefixes = sfm.Prefixes{{Message: "/sfm-data", Local: dir}}
+	if outcome, err := x.Run(t.Context(), Job{Body: ask("/sfm-data/out", ofCollection)}); err != nil || outcome != Succeeded || contents(t, dir+"/out")["e_1_001.txt"] != "1\n" {
+		t.Error(outcome, err, told.words())
+	}
+}
