@@ -43,7 +43,7 @@ func SetAside(dir, name, to string, why error) error {
 	if err := os.Rename(filepath.Join(dir, name), filepath.Join(to, name)); err != nil {
 		return err
 	}
-	if err := errors.Join(syncDir(to), syncDir(dir)); err != nil {
+	if err := errors.Join(SyncDir(to), SyncDir(dir)); err != nil {
 		return err
 	}
 	if err := os.Remove(meta); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -47,16 +47,6 @@ func lockDir(dir string) (*os.File, error) {
 	return f, nil
 }
 
-// syncDir makes the names of a directory durable.
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	return f.Sync()
-}
-
 // cause leaves out the path a message names anyway.
 func cause(err error) error {
 	var p *fs.PathError

@@ -97,5 +97,5 @@ func Remove(dir, name string) error {
 			return fmt.Errorf("cannot remove %q: %w", name, cause(err))
 		}
 	}
-	return syncDir(dir)
+	return SyncDir(dir)
 }

@@ -245,7 +245,7 @@ func (o *sender) syncRemoved() {
 	if o.gone == 0 {
 		return
 	}
-	if err := syncDir(o.set.dir); err != nil {
+	if err := SyncDir(o.set.dir); err != nil {
 		o.host.Log.Warn("directory not synced", "directory", o.set.dir, "error", err)
 	}
 	o.gone = 0

@@ -197,7 +197,7 @@ func (r *restoring) confirm(ctx context.Context, n int64) error {
 	if err := os.MkdirAll(r.set.memory, 0o775); err != nil {
 		return fmt.Errorf("cannot remember how far it is: %w", err)
 	}
-	if err := replaceFile(r.memory, []byte(strconv.FormatInt(n, 10)+"\n")); err != nil {
+	if err := Replace(r.memory, []byte(strconv.FormatInt(n, 10)+"\n"), 0o644); err != nil {
 		return fmt.Errorf("cannot remember how far it is: %w", err)
 	}
 	return nil

@@ -93,7 +93,7 @@ func seal(open string, size int64) (name string, err error) {
 	if err := os.Rename(open, name); err != nil {
 		return "", fmt.Errorf("cannot seal a segment: %w", err)
 	}
-	return name, syncDir(filepath.Dir(name))
+	return name, SyncDir(filepath.Dir(name))
 }
 
 // mend cuts an unsealed segment after its last whole member, which is the last that was acknowledged

@@ -182,7 +182,7 @@ func (s *store) reveal(batch []*filed, suffix string) error {
 			return err
 		}
 	}
-	return syncDir(s.dir)
+	return SyncDir(s.dir)
 }
 
 // drop takes a batch back that could not be made durable.

@@ -61,7 +61,7 @@ func (t *teller) all(ctx context.Context, names []string) error {
 		if err := t.announce(ctx, path); err != nil {
 			return fmt.Errorf("cannot announce %q: %w", path, err)
 		}
-		if err := replaceFile(filepath.Join(t.set.dir, announcedName), []byte(filepath.Base(path)+"\n")); err != nil {
+		if err := Replace(filepath.Join(t.set.dir, announcedName), []byte(filepath.Base(path)+"\n"), 0o644); err != nil {
 			return fmt.Errorf("cannot remember what was announced: %w", err)
 		}
 		t.last = filepath.Base(path)
@@ -117,15 +117,4 @@ func (t *teller) close() error {
 		return nil
 	}
 	return errors.Join(t.pub.Close(), t.conn.Close())
-}
-
-// replaceFile puts a file in the place of another; it is whole at any time.
-func replaceFile(path string, data []byte) error {
-	if err := writeFile(path+tempSuffix, data, true); err != nil {
-		return err
-	}
-	if err := os.Rename(path+tempSuffix, path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
 }

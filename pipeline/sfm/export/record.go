@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"srpump/pipeline/sfm"
+	"srpump/pipeline/spool"
 )
 
 // A record is how an export has ended, kept before anything follows from it: what is left to be done is
@@ -65,26 +66,5 @@ func (r *record) keep(dir string) error {
 	if err := os.MkdirAll(dir, 0o775); err != nil {
 		return err
 	}
-	return replace(recordPath(dir, r.ID), append(data, '\n'))
-}
-
-// replace writes a file so that there is always the old one or the new one, and the new one for good
-// when it returns.
-func replace(path string, data []byte) error {
-	temp := path + ".tmp"
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o664)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(temp))
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
+	return spool.Replace(recordPath(dir, r.ID), append(data, '\n'), 0o664)
 }

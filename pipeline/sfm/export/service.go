@@ -6,14 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"os"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
-	"golang.org/x/sys/unix"
 
 	"srpump/pipeline/sfm"
 	"srpump/pipeline/spool"
@@ -53,44 +50,17 @@ type request struct {
 
 // Run works until ctx ends. The export at hand is then given up, and made anew by the next Run.
 func (s *Service) Run(ctx context.Context) error {
-	for _, dir := range []string{InDir, OutDir, Records, failedDir} {
-		if err := os.MkdirAll(filepath.Join(s.Dir, dir), 0o775); err != nil {
-			return fmt.Errorf("cannot make the spool: %w", err)
-		}
-	}
-	lock, err := s.lock()
+	a, err := spool.Attend(s.Dir, "sfm_export", InDir, OutDir, Records, failedDir)
 	if err != nil {
-		return fmt.Errorf("cannot serve %q: %w", s.Dir, err)
+		return err
 	}
-	defer lock.Close()
-	changes, err := fsnotify.NewWatcher()
-	if err == nil {
-		defer changes.Close()
-		err = changes.Add(filepath.Join(s.Dir, InDir))
-	}
-	if err != nil {
-		return fmt.Errorf("cannot watch %q: %w", s.Dir, err)
-	}
-	if err := s.forgetOld(); err != nil {
+	defer a.Close()
+	if err := spool.ForgetBefore(filepath.Join(s.Dir, Records), ".json", s.Now().Add(-keepRecords)); err != nil {
 		return fmt.Errorf("cannot clear the spool: %w", err)
 	}
 	s.later = map[string]time.Time{}
 	s.Log.Info("serving", "directory", s.Dir)
-	return s.serve(ctx, changes)
-}
-
-func (s *Service) lock() (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(s.Dir, InDir, ".sfm_export.lock"), os.O_RDWR|os.O_CREATE, 0o664)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			err = errors.New("another sfm_export does")
-		}
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
+	return s.serve(ctx, a.Changes)
 }
 
 // serve looks at the spool whenever something has happened.
@@ -221,23 +191,4 @@ func (s *Service) reject(name string, why error) {
 		s.Log.Error("request not removed", "file", name, "error", err)
 		s.later[name] = s.Now().Add(failWait)
 	}
-}
-
-// forgetOld removes what is known of exports that have ended long ago.
-func (s *Service) forgetOld() error {
-	dir := filepath.Join(s.Dir, Records)
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		info, err := e.Info()
-		if err == nil && strings.HasSuffix(e.Name(), ".json") && info.ModTime().Before(s.Now().Add(-keepRecords)) {
-			err = os.Remove(filepath.Join(dir, e.Name()))
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
 }

@@ -70,11 +70,11 @@ func TestService(t *testing.T) {
 	if contents(t, dir+"/out/3")["e_1_001.csv"] == "" {
 		t.Error("a request without a routing key was not done")
 	}
-	lock, err := s.lock()
+	first, err := spool.Attend(s.Dir, "sfm_export", InDir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lock.Close()
+	defer first.Close()
 	if err := s.Run(t.Context()); err == nil {
 		t.Error("two serve one spool")
 	}

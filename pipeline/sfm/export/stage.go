@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"srpump/pipeline/sfm"
+	"srpump/pipeline/spool"
 )
 
 const (
@@ -157,7 +158,7 @@ func install(temp, dir string, ino uint64) error {
 		}
 	}
 	// Also when an earlier process has put it there: it may not have come to that.
-	if err := syncDir(filepath.Dir(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := spool.SyncDir(filepath.Dir(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return os.RemoveAll(temp)
@@ -185,15 +186,6 @@ func (s *stage) discard() error {
 }
 
 func (s *stage) close() { _ = s.locked.Close() } // it was only read
-
-// syncDir makes the names of a directory durable.
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
 
 // prefix begins the names of the files of an export.
 func prefix(id string) string { return sfm.SafeName(id) }

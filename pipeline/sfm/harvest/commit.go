@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"srpump/pipeline/sfm"
+	"srpump/pipeline/spool"
 )
 
 const commitSuffix = ".commit.json"
@@ -179,7 +180,7 @@ func (h *harvest) forget(c *commit) error {
 			return &PersistError{err}
 		}
 	}
-	if err := errors.Join(gone(h.recordPath(c)), syncDir(h.dir)); err != nil {
+	if err := errors.Join(gone(h.recordPath(c)), spool.SyncDir(h.dir)); err != nil {
 		return &PersistError{err}
 	}
 	return nil
@@ -200,7 +201,7 @@ func (h *harvest) move(w *warcFile) error {
 	}
 	from, to := filepath.Join(h.dir, w.Name), filepath.Join(h.collection, filepath.FromSlash(w.Dest))
 	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
-		if err := syncDir(filepath.Dir(to)); !errors.Is(err, fs.ErrNotExist) { // who moved it may not have come to that
+		if err := spool.SyncDir(filepath.Dir(to)); !errors.Is(err, fs.ErrNotExist) { // who moved it may not have come to that
 			return err
 		}
 		return nil
@@ -211,7 +212,7 @@ func (h *harvest) move(w *warcFile) error {
 	if err := os.Rename(from, to); err != nil {
 		return err
 	}
-	return errors.Join(syncDir(filepath.Dir(to)), syncDir(h.dir))
+	return errors.Join(spool.SyncDir(filepath.Dir(to)), spool.SyncDir(h.dir))
 }
 
 // makeDirs makes the directories from a root down to dir, each durable.
@@ -225,5 +226,5 @@ func makeDirs(root, dir string) error {
 	if err := os.Mkdir(dir, 0o775); err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncDir(filepath.Dir(dir))
+	return spool.SyncDir(filepath.Dir(dir))
 }

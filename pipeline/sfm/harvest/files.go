@@ -3,44 +3,16 @@ package harvest
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"srpump/pipeline/spool"
 )
 
 const tempSuffix = ".tmp"
 
-// syncDir makes the names of a directory durable.
-func syncDir(dir string) error {
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
-}
-
-// replace writes a file so that there is always the old one or the new one, and the new one for good
-// when it returns.
-func replace(path string, data []byte) error {
-	f, err := os.OpenFile(path+tempSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o664)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(path+tempSuffix))
-	}
-	if err := os.Rename(path+tempSuffix, path); err != nil {
-		return err
-	}
-	return syncDir(filepath.Dir(path))
-}
-
-// replaceJSON is replace with a value, for people to read.
+// replaceJSON is spool.Replace with a value, for people to read.
 func replaceJSON(path string, v any) error {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -49,7 +21,7 @@ func replaceJSON(path string, v any) error {
 	if err := e.Encode(v); err != nil {
 		return err
 	}
-	return replace(path, b.Bytes())
+	return spool.Replace(path, b.Bytes(), 0o664)
 }
 
 // readJSON reads a value back.

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"srpump/pipeline/sfm"
+	"srpump/pipeline/spool"
 )
 
 const (
@@ -56,7 +57,7 @@ func (h *harvest) enter() (resumed bool, err error) {
 	}
 	request, err := withoutCredentials(h.start) // they come with the request when it comes again
 	if err == nil {
-		err = replace(filepath.Join(h.dir, requestName), request)
+		err = spool.Replace(filepath.Join(h.dir, requestName), request, 0o664)
 	}
 	return false, err
 }
@@ -112,7 +113,7 @@ func discard(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := syncDir(parent); err != nil {
+	if err := spool.SyncDir(parent); err != nil {
 		return err
 	}
 	for _, dir := range old {

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"srpump/pipeline/spool"
 	"srpump/pipeline/warc"
 )
 
@@ -227,7 +228,7 @@ func (r *recorder) seal() error {
 	if err := os.Rename(path+openSuffix, path); err != nil {
 		return err
 	}
-	if err := syncDir(r.dir); err != nil {
+	if err := spool.SyncDir(r.dir); err != nil {
 		return err
 	}
 	r.closed(closed{r.name, r.journal.all, r.journal.at})

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"srpump/pipeline/sfm"
+	"srpump/pipeline/spool"
 	"srpump/pipeline/warc"
 )
 
@@ -128,7 +129,7 @@ func (h *harvest) mend(name string) error {
 	}
 	if whole {
 		h.log.Info("unfinished WARC mended", "harvest", h.start.ID, "warc", name)
-		if err := errors.Join(os.Rename(path+openSuffix, path), syncDir(h.dir)); err != nil {
+		if err := errors.Join(os.Rename(path+openSuffix, path), spool.SyncDir(h.dir)); err != nil {
 			return &PersistError{err}
 		}
 		return h.settleFile(name)

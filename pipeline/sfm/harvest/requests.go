@@ -161,22 +161,3 @@ func (s *Service) remember(id string, o Outcome) error {
 	}
 	return nil
 }
-
-// forgetOld removes what is known of harvests that have ended long ago.
-func (s *Service) forgetOld() error {
-	dir := filepath.Join(s.Dir, doneDir)
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		info, err := e.Info()
-		if err == nil && info.ModTime().Before(s.Now().Add(-keepDone)) {
-			err = gone(filepath.Join(dir, e.Name()))
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
-}

@@ -70,34 +70,18 @@ type ending struct {
 
 // Run works until ctx ends, and then until all harvests have paused.
 func (s *Service) Run(ctx context.Context) error {
-	for _, dir := range []string{InDir, OutDir, doneDir, failedDir} {
-		if err := os.MkdirAll(filepath.Join(s.Dir, dir), 0o775); err != nil {
-			return fmt.Errorf("cannot make the spool: %w", err)
-		}
-	}
-	lock, err := lockFile(filepath.Join(s.Dir, InDir, ".sfm_harvest.lock"), false)
-	if errors.Is(err, ErrBusy) {
-		return fmt.Errorf("cannot serve %q: another sfm_harvest does", s.Dir)
-	}
+	a, err := spool.Attend(s.Dir, "sfm_harvest", InDir, OutDir, doneDir, failedDir)
 	if err != nil {
-		return fmt.Errorf("cannot serve %q: %w", s.Dir, err)
+		return err
 	}
-	defer lock.Close()
-	changes, err := fsnotify.NewWatcher()
-	if err == nil {
-		defer changes.Close()
-		err = changes.Add(filepath.Join(s.Dir, InDir))
-	}
-	if err != nil {
-		return fmt.Errorf("cannot watch %q: %w", s.Dir, err)
-	}
-	if err := s.forgetOld(); err != nil {
+	defer a.Close()
+	if err := spool.ForgetBefore(filepath.Join(s.Dir, doneDir), "", s.Now().Add(-keepDone)); err != nil {
 		return fmt.Errorf("cannot clear the spool: %w", err)
 	}
 	s.tasks, s.files, s.ended = make(map[string]*task), make(map[string]bool), make(chan ending)
 	s.warnOfReaders()
 	s.Log.Info("serving", "directory", s.Dir)
-	return s.serve(ctx, changes)
+	return s.serve(ctx, a.Changes)
 }
 
 // warnOfReaders says that strangers can read the credentials in requests, if they can.
